@@ -2,24 +2,13 @@ import assert, { AssertionError } from 'node:assert/strict'
 import { describe, expect, test } from 'vitest'
 import { decides, type GivenEvent, type MachineCase, shows } from '../../../src/simulation/index.ts'
 
+const reading = { status: 'PENDENTE', createdAt: null, expiresAt: null, controller: null } as const
 const appeared: GivenEvent = {
-  type: 'consent.appeared',
-  data: {
-    consent: 'consent-1',
-    subject: 'subject-1',
-    status: 'PENDENTE',
-    createdAt: null,
-    expiresAt: null,
-    controller: null,
-  },
+  ...{ type: 'consent.appeared', data: { consent: 'consent-1', subject: 'subject-1', ...reading } },
 }
 
 describe('a decision', () => {
-  const approval: MachineCase = {
-    machine: 'consent',
-    given: [appeared],
-    when: { type: 'consent.approve', data: {} },
-  }
+  const approval: MachineCase = { machine: 'consent', given: [appeared], when: { type: 'consent.approve', data: {} } }
 
   test('is compared with the expected events member by member', () => {
     const effects = [{ type: 'consentService.changeStatus', data: { status: 'ATIVO' } }]
@@ -52,24 +41,20 @@ describe('a decision', () => {
     const spend = { type: 'budget.spend', data: { for: 'v', max: 1 } }
     const over: MachineCase = { machine: 'budget', after: [spend], when: spend }
     decides({ ...over, expected: { refused: /the limit is 1/, code: 'BUDGET_SPENT' } })
-    expect(() => decides({ ...over, expected: { refused: /./, code: 'REFUSED' } })).toThrow(
-      /^the answer of budget to budget\.spend: /,
-    )
+    const otherCode = () => decides({ ...over, expected: { refused: /./, code: 'REFUSED' } })
+    expect(otherCode).toThrow(/^the answer of budget to budget\.spend: /)
     const accepted = () => decides({ ...over, expected: { events: [] } })
     expect(accepted).toThrow(AssertionError)
     expect(accepted).toThrow(/to be events, but it was refused: .*the limit is 1 \(BUDGET_SPENT\)$/)
   })
 
   test('throws for an unknown event, an unknown message and a refused earlier message', () => {
-    const when = approval.when
-    expect(() => decides({ machine: 'token', given: [appeared], when })).toThrow(
-      'The machine token has no event consent.appeared',
-    )
-    expect(() => decides({ machine: 'consent', when: { ...when, type: 'consent.aprove' } })).toThrow(
-      'The machine consent has no message consent.aprove',
-    )
-    const twice = { machine: 'consent', after: [when], when } as const
-    expect(() => decides(twice)).toThrow(/^The machine consent refuses consent\.approve: /)
+    const { when } = approval
+    const asked = (given: object) => () => decides({ machine: 'consent', when, ...given })
+    expect(asked({ machine: 'token', given: [appeared] })).toThrow('The machine token has no event consent.appeared')
+    const misspelt = asked({ when: { ...when, type: 'consent.aprove' } })
+    expect(misspelt).toThrow('The machine consent has no message consent.aprove')
+    expect(asked({ after: [when] })).toThrow(/^The machine consent refuses consent\.approve: /)
   })
 })
 
@@ -80,23 +65,15 @@ test('an unknown member of an event is a compiler error', () => {
 })
 
 describe('the rows of a view', () => {
-  const renewed = {
-    type: 'token.renewed',
-    data: {
-      ...{ generation: 1, contract: 'c1', credential: 'k1' },
-      ...{ issuedAt: '2026-11-20T12:00:00.000Z', expiresAt: '2026-11-20T13:00:00.000Z' },
-    },
-  } as const
+  const holder = { generation: 1, contract: 'c1', credential: 'k1' }
+  const times = { issuedAt: '2026-11-20T12:00:00.000Z', expiresAt: '2026-11-20T13:00:00.000Z' }
+  const renewed = { type: 'token.renewed', data: { ...holder, ...times } } as const
   const other = { ...renewed, stream: 'token-outra', at: '2026-12-01T00:00:00.000Z' }
 
   test('are all compared, in order', () => {
     const rows = shows({
       view: 'tokens',
-      given: [
-        renewed,
-        other,
-        { type: 'token.rejected', data: { generation: 1, contract: 'c1', credential: 'k1', times: 1 } },
-      ],
+      given: [renewed, other, { type: 'token.rejected', data: { ...holder, times: 1 } }],
       expected: [
         { token: 'token-1', state: 'rejected', generation: 1, changed_at: '2026-12-01T00:00:01.000Z' },
         { token: 'token-outra', state: 'valid', changed_at: '2026-12-01T00:00:00.000Z' },
@@ -107,9 +84,12 @@ describe('the rows of a view', () => {
   })
 
   test('that differ throw an error that says where', () => {
-    const wrong = () => shows({ view: 'tokens', given: [renewed], expected: [{ state: 'absent' }] })
-    expect(wrong).toThrow(/^the rows of tokens\[0\]: [\s\S]*state: 'valid'[\s\S]*state: 'absent'/)
-    expect(() => shows({ view: 'tokens', given: [renewed], expected: [] })).toThrow(/^the rows of tokens: /)
-    expect(() => shows({ view: 'tokens', given: [renewed], expected: [{}, {}] })).toThrow(/^the rows of tokens: /)
+    const shown =
+      (...expected: object[]) =>
+      () =>
+        shows({ view: 'tokens', given: [renewed], expected })
+    const differs = /^the rows of tokens\[0\]: [\s\S]*state: 'valid'[\s\S]*state: 'absent'/
+    expect(shown({ state: 'absent' })).toThrow(differs)
+    for (const wrong of [shown(), shown({}, {})]) expect(wrong).toThrow(/^the rows of tokens: /)
   })
 })

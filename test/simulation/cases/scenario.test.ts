@@ -1,31 +1,25 @@
 import { AssertionError } from 'node:assert/strict'
 import { describe, expect, test } from 'vitest'
-import { valueOf } from '../../../src/index.ts'
 import { samples, scenario, type World } from '../../../src/simulation/index.ts'
-import { fromInstant, toInstant } from '../../../src/vocabulary/instant.ts'
+import { readConsent } from '../../support/given-consent.ts'
+import { dayMs } from '../../support/pass-time.ts'
 import { applyPlan } from '../../support/portal.ts'
+import { startRun } from '../../support/start-run.ts'
 
 const validation = { id: 'pedido', cpf: samples.cpf, claims: { sexo: 'F' } } as const
 const validate = ({ averba }: World) => averba.validations.validate(validation)
 
-/** Enrols a person and reads the consents. */
-async function enrolAndSync({ averba }: World) {
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  valueOf(await averba.consents.sync({ subject }))
-  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
-  return { subject, id: pending?.id ?? '' }
-}
+const readPending = async (world: World) => (await readConsent(world, 'PENDENTE')).which
 
 test('a scenario runs given and when, and compares the result', async () => {
   const { result, events, crashes } = await scenario({
-    given: enrolAndSync,
+    given: readPending,
     when: ({ averba }, which) => averba.consents.approve(which),
     expected: {
       result: { status: 'settled', value: { status: 'ATIVO' } },
       events: [{ type: 'consent.changeRequested' }, { type: 'consent.approved', data: { by: 'us' } }],
       without: ['consent.conflicted'],
-      always: async ({ averba }, which) => {
-        const { subject } = which
+      always: async ({ averba }, { subject }) => {
         expect(await averba.consents.list({ subject, status: 'ATIVO' })).toHaveLength(3)
       },
     },
@@ -36,20 +30,16 @@ test('a scenario runs given and when, and compares the result', async () => {
 })
 
 test('time passes until when has ended, and pending effects run afterwards', async () => {
-  const day = 86_400_000
-  let startedAt = 0
   await scenario({
     world: { faults: [{ kind: 'refuse', service: 'validationService', times: 9 }] },
-    given: ({ clock }) => {
-      startedAt = clock.now()
-    },
+    given: ({ clock }) => clock.now(),
     when: async world => (await validate(world)).status,
     expected: {
       result: 'deferred',
       events: [{ type: 'validation.answered' }],
-      always: async ({ averba, clock }) => {
+      always: async ({ averba, clock }, startedAt) => {
         expect(await averba.validations.get('pedido')).toMatchObject({ state: 'answered' })
-        expect(clock.now() - startedAt).toBeLessThan(2 * day)
+        expect(clock.now() - startedAt).toBeLessThan(2 * dayMs)
       },
     },
   })
@@ -63,10 +53,10 @@ test('time passes until when has ended, and pending effects run afterwards', asy
 test('when may move the clock itself', async () => {
   const { result } = await scenario({
     world: { faults: [{ kind: 'delay', ms: 2_000, service: 'tokenService', times: 1 }] },
-    async when({ averba, clock, samples }) {
+    async when(world) {
+      const { clock } = world
       const began = clock.now()
-      const input = { id: 'v', cpf: samples.cpf, claims: { sexo: 'F' } } as const
-      const { status } = await clock.finish(averba.validations.validate(input))
+      const { status } = await clock.finish(validate(world))
       await clock.advance(3_000)
       return { status, tookMs: clock.now() - began }
     },
@@ -78,11 +68,9 @@ test('given may run the engine for a while', async () => {
   const { result } = await scenario({
     async given({ averba, clock }) {
       const began = clock.now()
-      const stop = new AbortController()
-      const running = averba.run({ signal: stop.signal })
+      const stop = startRun({ averba, clock })
       await clock.advance(60_000)
-      stop.abort()
-      await running
+      await stop()
       return clock.now() - began
     },
     when: async (_, tookMs) => tookMs,
@@ -99,18 +87,11 @@ test('an error is compared with the expected one, and rethrown without one', asy
 })
 
 describe('a failed expectation throws an error with the seed and the recorded events', () => {
+  const [answered, declined] = [{ type: 'validation.answered' }, { type: 'validation.declined' }] as const
   test.each([
     ['the result', { result: { status: 'declined' } }, /the result: [\s\S]*status: 'settled'[\s\S]*status: 'declined'/],
-    [
-      'a missing event',
-      { events: [{ type: 'validation.declined' }] },
-      /event 1 of 1, but it was not recorded[\s\S]*validation\.declined/,
-    ],
-    [
-      'the order of events',
-      { events: [{ type: 'validation.answered' }, { type: 'token.renewed' }] },
-      /event 2 of 2, .* or not in this order/,
-    ],
+    ['a missing event', { events: [declined] }, /event 1 of 1, but it was not recorded[\s\S]*validation\.declined/],
+    ['the order of events', { events: [answered, { type: 'token.renewed' }] }, /event 2 of 2, .* or not in this order/],
     ['an unwanted event', { without: ['token.renewed'] }, /the unwanted events/],
     ['effects that wait for a person', { stuck: 1 }, /the number of effects that wait for a person/],
   ] as const)('%s', async (_, expected, message) => {
@@ -124,28 +105,31 @@ describe('a failed expectation throws an error with the seed and the recorded ev
 })
 
 test('an effect with a lost answer waits for a person and counts as stuck', async () => {
-  const faults = [{ kind: 'lose', service: 'validationService', times: 1 }] as const
-  const expected = { result: { status: 'unknown', next: 'person' }, stuck: 1 } as const
-  await scenario({ world: { faults }, when: validate, expected })
-  await expect(scenario({ world: { faults }, when: validate })).rejects.toThrow(
-    /the number of effects that wait for a person/,
-  )
+  const world = { faults: [{ kind: 'lose', service: 'validationService', times: 1 }] } as const
+  await scenario({ world, when: validate, expected: { result: { status: 'unknown', next: 'person' }, stuck: 1 } })
+  const unexpected = scenario({ world, when: validate })
+  await expect(unexpected).rejects.toThrow(/the number of effects that wait for a person/)
 })
 
 describe('handlers that fail', () => {
   const evento = 'dimp-situacao-import'
   const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body: { n: 1 } } as const
   const world = { averba: { subscriptions: [{ evento, chaveSecreta: 'k'.repeat(32) }] } }
-  const given = async ({ averba }: World) => {
-    await applyPlan(averba)
+  const given = ({ averba }: World) => applyPlan(averba)
+  const fail = () => {
+    throw new RangeError('the ERP is closed')
+  }
+  const notifyAndSettle = async ({ averba, portal }: World) => {
+    await portal.notify(notice)
+    await averba.settle()
   }
   /** A handler that fails the first `times` calls. */
   const failing = (times: number) => {
-    const calls: string[] = []
+    const calls: number[] = []
     const when = ({ averba, portal, clock }: World) => {
       averba.notifications.handle(evento, 'erp', async () => {
-        calls.push(toInstant(clock.now()))
-        if (calls.length <= times) throw new RangeError('the ERP is closed')
+        calls.push(clock.now())
+        if (calls.length <= times) fail()
       })
       return portal.notify(notice)
     }
@@ -169,7 +153,7 @@ describe('handlers that fail', () => {
         without: ['notification.parked'],
       },
     })
-    const waits = calls.slice(1).map((at, i) => fromInstant(at) - fromInstant(calls[i] ?? ''))
+    const waits = calls.slice(1).map((at, i) => at - (calls[i] ?? 0))
     expect(waits).toEqual([1_000, 2_000, 4_000])
   })
 
@@ -180,27 +164,23 @@ describe('handlers that fail', () => {
     await expect(played).rejects.toThrow(
       /^Expected 0 handlers to be parked at the end, not 1\n {2}the handler "erp" of "dimp-situacao-import" at the notification \S+: failed 12 times, parked: RangeError\n/,
     )
-    await expect(scenario({ world, given, when: failing(0).when, expected: { parked: 1 } })).rejects.toThrow(
-      'Expected 1 handlers to be parked at the end, not 0',
-    )
+    const mended = scenario({ world, given, when: failing(0).when, expected: { parked: 1 } })
+    await expect(mended).rejects.toThrow('Expected 1 handlers to be parked at the end, not 0')
   })
 
   test('and are not registered again after a crash fail the scenario', async () => {
-    const calls: string[] = []
+    let calls = 0
     const played = scenario({
       world,
       given: async of => {
         await given(of)
         // Only in this process: the next one does not register it.
-        of.averba.notifications.handle(evento, 'erp', async ({ id }) => {
-          calls.push(id)
-          throw new RangeError('the ERP is closed')
+        of.averba.notifications.handle(evento, 'erp', async () => {
+          calls += 1
+          fail()
         })
       },
-      when: async ({ averba, portal }) => {
-        await portal.notify(notice)
-        await averba.settle()
-      },
+      when: notifyAndSettle,
       survivesCrashes: true,
       expected: { parked: 1 },
     })
@@ -208,7 +188,7 @@ describe('handlers that fail', () => {
       /the handlers that failed and were not called again[\s\S]*the handler "erp" .* failed 1 times, next call at /,
     )
     // Twelve times in the run without a crash, and once more before the crash.
-    expect(calls.length).toBeGreaterThan(12)
+    expect(calls).toBeGreaterThan(12)
   })
 
   test('and are registered again after a crash are retried', async () => {
@@ -216,14 +196,13 @@ describe('handlers that fail', () => {
     const { crashes } = await scenario({
       world,
       given,
-      when: async ({ averba, portal }) => {
+      when: async of => {
         fails = 0
-        averba.notifications.handle(evento, 'erp', async () => {
+        of.averba.notifications.handle(evento, 'erp', async () => {
           fails += 1
-          if (fails === 1) throw new RangeError('the ERP is closed')
+          if (fails === 1) fail()
         })
-        await portal.notify(notice)
-        await averba.settle()
+        await notifyAndSettle(of)
       },
       survivesCrashes: true,
       expected: { events: [{ type: 'notification.handled' }] },
@@ -236,7 +215,7 @@ describe('handlers that fail', () => {
     const when = async ({ averba }: World, isMended: (call: number) => boolean) => {
       averba.log.follow('crm', ['subject.enrolled'], async () => {
         calls += 1
-        if (!isMended(calls)) throw new RangeError('the CRM is closed')
+        if (!isMended(calls)) fail()
       })
       await averba.consents.enrol({ cpf: samples.cpf })
     }
@@ -269,7 +248,7 @@ describe('a scenario that survives crashes', () => {
 
   test('names the crash point at which it fails', async () => {
     const played = scenario({
-      given: enrolAndSync,
+      given: readPending,
       when: ({ averba }, which) => averba.consents.approve(which, { commandId: 'a' }),
       survivesCrashes: true,
       expected: {

@@ -1,5 +1,6 @@
+import { once } from 'node:events'
 import { request } from 'node:http'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createControl } from '../../../src/simulation/served/control.ts'
 import { serveControl } from '../../../src/simulation/served/serve.ts'
 import { createSimulators } from '../../../src/simulation/services/create-simulators.ts'
@@ -11,57 +12,51 @@ const evento = 'dimp-situacao-import'
 
 /** A control server over services that record their notifications. */
 function givenControl() {
-  const notified: unknown[] = []
   const clock = new VirtualClock()
   const deliver = async () => Response.json({})
   const simulators = createSimulators({ clock, entropy: seededEntropy(1), deliver })
-  const notify = async (notice: unknown) => {
-    notified.push(notice)
-    return []
-  }
-  const portal = { ...simulators.portal, notify }
-  const connected: unknown[] = []
-  const connect = (...to: unknown[]) => void connected.push(to)
-  const control = createControl({ ...simulators, portal, connect, reset: () => undefined }, clock)
+  const notify = vi.fn(async () => [])
+  const connect = vi.fn()
+  const services = { ...simulators, portal: { ...simulators.portal, notify }, connect, reset: () => undefined }
+  const control = createControl(services, clock)
   /** Posts a body, which is a text or is written as JSON. */
   const ask = async (path: string, given: string | object) => {
     const body = typeof given === 'string' ? given : JSON.stringify(given)
     const response = await control(new Request(`http://localhost${path}`, { method: 'POST', body }))
     return { status: response.status, body: await response.json() }
   }
-  return { ...simulators, notified, connected, ask, control }
+  return { ...simulators, notify, connect, ask, control }
 }
 
 test('a recipient is accepted in the format of its kind only', async () => {
-  const { notified, ask } = givenControl()
-  const notify = (destinatarioTipo: string, destinatarioId: string) =>
-    ask('/notifications', { evento, destinatarioTipo, destinatarioId, body: {} })
-  for (const [kind, id] of [
+  const { notify, ask } = givenControl()
+  const asked = (destinatarioTipo: string, destinatarioId: string) => ({
+    evento,
+    destinatarioTipo,
+    destinatarioId,
+    body: {},
+  })
+  for (const [kind, ...ids] of [
     ['CPF', '25774435016'],
-    ['CNPJ', '11222333000181'],
-    ['CNPJ', '12ABC34501DE35'],
+    ['CNPJ', '11222333000181', '12ABC34501DE35'],
     ['ORGAO', '26000'],
-  ] as const) {
-    expect((await notify(kind, id)).status, id).toBe(200)
-    expect(notified.pop()).toEqual({ evento, destinatarioTipo: kind, destinatarioId: id, body: {} })
-  }
-  for (const [kind, id] of [
-    ['CPF', '257.744.350-16'],
-    ['CPF', '12ABC34501DE35'],
-    ['CPF', '2577443501'],
-    ['CNPJ', '25774435016'],
-    ['CNPJ', '12abc34501de35'],
-    ['CNPJ', '12.ABC.345/01DE-35'],
-    ['CNPJ', '12ABC34501DEXX'],
-    ['ORGAO', 'a b'],
-    ['ORGAO', 'ó'],
-    ['ORGAO', 'x'.repeat(41)],
+  ] as const)
+    for (const id of ids) {
+      expect((await ask('/notifications', asked(kind, id))).status, id).toBe(200)
+      expect(notify).toHaveBeenLastCalledWith(asked(kind, id))
+    }
+  notify.mockClear()
+  for (const [kind, ...ids] of [
+    ['CPF', '257.744.350-16', '12ABC34501DE35', '2577443501'],
+    ['CNPJ', '25774435016', '12abc34501de35', '12.ABC.345/01DE-35', '12ABC34501DEXX'],
+    ['ORGAO', 'a b', 'ó', 'x'.repeat(41)],
     ['OUTRO', '26000'],
-  ] as const) {
-    const error = expect.stringMatching(/^destinatario(Id|Tipo): /)
-    expect(await notify(kind, id), id).toEqual({ status: 400, body: { error } })
-  }
-  expect(notified).toEqual([])
+  ] as const)
+    for (const id of ids) {
+      const error = expect.stringMatching(/^destinatario(Id|Tipo): /)
+      expect(await ask('/notifications', asked(kind, id)), id).toEqual({ status: 400, body: { error } })
+    }
+  expect(notify).not.toHaveBeenCalled()
 })
 
 test.each(['/consents', '/awareness', '/persons'])('a record with an invalid CPF is rejected: %s', async path => {
@@ -93,9 +88,9 @@ test('a record is added as given: without a purpose, with its own category and h
 })
 
 test('deliveries for any port of a host are led to this machine', async () => {
-  const { ask, connected } = givenControl()
+  const { ask, connect } = givenControl()
   await ask('/connect-to', { from: 'receptor.exemplo.br:8443', to: '127.0.0.1:9000' })
-  expect(connected).toEqual([['receptor.exemplo.br:8443', 9_000, '127.0.0.1']])
+  expect(connect.mock.calls).toEqual([['receptor.exemplo.br:8443', 9_000, '127.0.0.1']])
 })
 
 test.each([
@@ -113,8 +108,7 @@ test.each([
   ['/notifications', { evento: 'e', destinatarioTipo: 'CPF', destinatarioId: '1', body: 1 }, 'destinatarioId'],
 ])('%s with %o is refused with a reason', async (path, body, words) => {
   const { ask } = givenControl()
-  const refused = { status: 400, body: { error: expect.stringContaining(words) } }
-  expect(await ask(path, body)).toEqual(refused)
+  expect(await ask(path, body)).toEqual({ status: 400, body: { error: expect.stringContaining(words) } })
 })
 
 test.each(['/faults', '/connect-to'])('a body that is not JSON is answered 400: %s', async path => {
@@ -138,20 +132,15 @@ test('a body that is too large is not read', async () => {
 test('neither a page nor another name of this machine controls the services', async () => {
   const { control } = givenControl()
   const { port } = closeAtEnd(await serveControl(control))
-  const statusOf = (headers: Record<string, string>) =>
-    new Promise(resolve => {
-      const asked = request({ host: '127.0.0.1', port, path: '/reset', method: 'POST', headers }, answer => {
-        answer.resume()
-        resolve(answer.statusCode)
-      })
-      asked.end('{}')
-    })
+  const statusOf = async (headers: Record<string, string>) => {
+    const asked = request({ host: '127.0.0.1', port, path: '/reset', method: 'POST', headers }).end('{}')
+    const [answer] = await once(asked, 'response')
+    answer.resume()
+    return answer.statusCode
+  }
   const own = `127.0.0.1:${port}`
-  expect(await statusOf({})).toBe(200)
-  expect(await statusOf({ host: `localhost:${port}` })).toBe(200)
-  expect(await statusOf({ host: own, origin: `http://${own}` })).toBe(200)
-  expect(await statusOf({ host: own, origin: 'https://pagina.exemplo.br' })).toBe(403)
-  expect(await statusOf({ host: own, origin: 'null' })).toBe(403)
-  expect(await statusOf({ host: `pagina.exemplo.br:${port}` })).toBe(403)
-  expect(await statusOf({ host: '127.0.0.1' })).toBe(403)
+  for (const headers of [{}, { host: `localhost:${port}` }, { host: own, origin: `http://${own}` }])
+    expect(await statusOf(headers)).toBe(200)
+  const pages = [{ origin: 'https://pagina.exemplo.br' }, { origin: 'null' }, { host: `pagina.exemplo.br:${port}` }]
+  for (const headers of [...pages, { host: '127.0.0.1' }]) expect(await statusOf({ host: own, ...headers })).toBe(403)
 })
