@@ -5,12 +5,10 @@ import { AbsenceCheck, type ExplainingEvent } from '../../src/proof/log-verifier
 
 const owner = 'subject-a'
 const erasure = (position: number, ...kept: string[]): ExplainingEvent => ({
-  ...{ type: 'subject.erased', stream: owner, position },
-  data: { kept },
+  ...{ type: 'subject.erased', stream: owner, position, data: { kept } },
 })
 const retention = (position: number, ...parts: string[]): ExplainingEvent => ({
-  ...{ type: 'retention.applied', stream: 'retention-x', position },
-  data: { parts },
+  ...{ type: 'retention.applied', stream: 'retention-x', position, data: { parts } },
 })
 
 /** The missing parts of the owner, as `<position>/<name>`, that no event of the log explains. */
@@ -32,12 +30,7 @@ const three = ['3/cpf', '4/claims', '5/result']
 const keeping = erasure(6, '4/claims', '5/result')
 
 test.each<[what: string, missing: string[], events: ExplainingEvent[], unexplained: string[]]>([
-  [
-    'retention explains the older parts that it names',
-    ['3/b', '4/b', '8/b'],
-    [retention(5, '3/b', '8/b')],
-    ['4/b', '8/b'],
-  ],
+  ['retention explains older parts that it names', ['3/b', '4/b', '8/b'], [retention(5, '3/b', '8/b')], ['4/b', '8/b']],
   ["an erasure explains its owner's older parts", ['3/cpf', '4/claims', '8/cpf'], [erasure(7)], ['8/cpf']],
   ['an erasure of somebody else explains nothing', ['3/cpf'], [{ ...erasure(7), stream: 'subject-b' }], ['3/cpf']],
   ['an erasure does not explain the parts that it kept', three, [keeping], ['4/claims', '5/result']],
@@ -46,7 +39,7 @@ test.each<[what: string, missing: string[], events: ExplainingEvent[], unexplain
   [
     'a part stays explained if a later erasure names it',
     three,
-    [keeping, erasure(7, '3/cpf', '4/claims')],
+    [keeping, erasure(7, ...three.slice(0, 2))],
     ['4/claims'],
   ],
   ['retention explains a part that an erasure kept', three, [keeping, retention(7, '4/claims')], ['5/result']],

@@ -6,6 +6,7 @@ import { leafHash } from '../../src/store/log/tree.ts'
 
 const { subtle } = globalThis.crypto
 const origin = 'log_of_one'
+const header = '{"position":1}'
 
 function signerOf(seed: number): Signer {
   const pkcs8 = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.alloc(32, seed)])
@@ -22,23 +23,19 @@ function proofOf(header: string, signer = signerOf(1)) {
 }
 
 test('the only event of a log is its root', async () => {
-  const check = await checkPageProof(proofOf('{"position":1}'), subtle)
+  const check = await checkPageProof(proofOf(header), subtle)
   expect(check).toEqual({ included: 1, faults: [], signature: 'right', origin, size: 1 })
 })
 
 test('an event with another position, or that is not JSON, is a fault even if its hash is right', async () => {
   for (const header of ['{"position":5}', '{}', 'null', 'averba']) {
     const check = await checkPageProof(proofOf(header), subtle)
-    expect(check).toMatchObject({
-      included: 0,
-      faults: [{ position: 1, what: 'position' }],
-      signature: 'right',
-    })
+    expect(check).toMatchObject({ included: 0, faults: [{ position: 1, what: 'position' }], signature: 'right' })
   }
 })
 
 test('a signature is rejected when its key has the id of another key', async () => {
-  const [own, other] = [proofOf('{"position":1}'), proofOf('{"position":1}', signerOf(2))]
+  const [own, other] = [proofOf(header), proofOf(header, signerOf(2))]
   const [name, id] = own.key.split('+')
   const key = `${name}+${id}+${other.key.slice(other.key.indexOf('+', name?.length ?? 0) + 10)}`
   // A signature starts with the id of its key: here the signature of the other key has the id of the own key.
@@ -51,7 +48,7 @@ test('a signature is rejected when its key has the id of another key', async () 
 })
 
 test("a checkpoint signed under a name that is not its key's is rejected", async () => {
-  const proof = proofOf('{"position":1}')
+  const proof = proofOf(header)
   const renamed = { ...proof, checkpoint: proof.checkpoint.replace(`— ${origin}`, '— log_of_two') }
   expect(await checkPageProof(renamed, subtle)).toMatchObject({ signature: 'wrong' })
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { RFC3161Timestamp } from '@sigstore/core'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
-import { verifyLog } from '../../src/index.ts'
+import { exportBundle, verifyLog } from '../../src/index.ts'
 import { anchorBytesMax, isStampOf, readTimeStamp } from '../../src/proof/verify-checkpoints.ts'
 import { temporaryFolder, temporaryStore } from '../support/temporary-folder.ts'
 import { openEngine } from '../support/world.ts'
@@ -82,16 +82,24 @@ test.each([
   expect(readTimeStamp(withTime(stamp('text'), time))?.at).toBe(at)
 })
 
-test('a time stamp is compared with its checkpoint, and the verdict says what it does not prove', async () => {
-  const store = inFolder('log.sqlite')
-  const averba = await openEngine({ store, anchor: async note => stamp(Buffer.from(note).toString()) })
+/** A log with a person, and a bundle of it. Its checkpoints have what the anchor answers to their notes, if any. */
+async function givenLog(anchor?: (note: string) => Uint8Array) {
+  const store = temporaryStore()
+  const logged: unknown[] = []
+  const averba = await openEngine({
+    ...{ store, logger: line => void logged.push(line) },
+    ...(anchor && { anchor: async note => anchor(Buffer.from(note).toString()) }),
+  })
   await averba.consents.enrol({ cpf: '25774435016' })
   await averba.audit.checkpoint()
   await averba.close()
-  const again = await openEngine({ store })
-  const bundle = inFolder('bundle')
-  await again.audit.export(bundle)
-  await again.close()
+  const bundle = join(store, '..', 'bundle')
+  await exportBundle({ store, dir: bundle })
+  return { store, bundle, logged }
+}
+
+test('a time stamp is compared with its checkpoint, and the verdict says what it does not prove', async () => {
+  const { store, bundle } = await givenLog(stamp)
   for (const each of [store, bundle]) {
     const { faults, level, anchored, events, stamped, unproven } = await verifyLog({ store: each })
     expect([faults, anchored]).toEqual([[], 0])
@@ -113,11 +121,7 @@ test('a time stamp is compared with its checkpoint, and the verdict says what it
   const other = { ...last, anchor: Buffer.from(stamp('another text')).toString('base64') }
   writeFileSync(path, [...lines.slice(0, -1), JSON.stringify(other), ''].join('\n'))
   const verdict = await verifyLog({ store: bundle })
-  expect(verdict).toMatchObject({
-    level: 'self-consistent',
-    faults: [],
-    uncounted: [{ check: 'anchors', count: 1 }],
-  })
+  expect(verdict).toMatchObject({ level: 'self-consistent', faults: [], uncounted: [{ check: 'anchors', count: 1 }] })
   expect(verdict.uncounted[0]?.examples.join()).toContain('is not over the whole signed note')
   expect(verdict.stamped?.size ?? 0).toBeLessThan(verdict.events)
 })
@@ -136,15 +140,9 @@ test('a token with too many DER elements is rejected', () => {
 })
 
 test("an anchor's answer that is too long or not base64 is ignored, and is no fault of the log", async () => {
-  const store = temporaryStore()
-  const averba = await openEngine({ store })
-  await averba.consents.enrol({ cpf: '25774435016' })
-  const bundle = join(store, '..', 'bundle')
-  await averba.audit.export(bundle)
-  await averba.close()
+  const { bundle } = await givenLog()
   const path = join(bundle, 'checkpoints.ndjson')
-  const [first = ''] = readFileSync(path, 'utf8').split('\n')
-  const rest = readFileSync(path, 'utf8').slice(first.length)
+  const [first = '', ...rest] = readFileSync(path, 'utf8').split('\n')
   const bytesOf = (count: number) => Buffer.alloc(count, 4).toString('base64')
   for (const [anchor, reason] of [
     [bytesOf(anchorBytesMax), undefined],
@@ -155,7 +153,7 @@ test("an anchor's answer that is too long or not base64 is ignored, and is no fa
     ['*', 'is not base64'],
     [1, 'is not base64'],
   ] as const) {
-    writeFileSync(path, JSON.stringify({ ...JSON.parse(first), anchor }) + rest)
+    writeFileSync(path, [JSON.stringify({ ...JSON.parse(first), anchor }), ...rest].join('\n'))
     const { faults, uncounted } = await verifyLog({ store: bundle })
     expect(faults).toEqual([])
     const examples = [`the answer of the anchor for checkpoint 1 ${reason}`]
@@ -168,31 +166,16 @@ test.each<[string, (note: string) => string]>([
   ['its text alone', note => note.slice(0, note.indexOf('\n\n') + 1)],
   ['the note without its last newline', note => note.trimEnd()],
 ])('a stamp of %s is reported and ignored, and does not lower the level', async (_, partOf) => {
-  const store = temporaryStore()
-  const lines: unknown[] = []
-  const anchor = async (note: Uint8Array) => stamp(partOf(Buffer.from(note).toString()))
-  const averba = await openEngine({ store, anchor, logger: line => void lines.push(line) })
-  await averba.consents.enrol({ cpf: '25774435016' })
-  await averba.close()
-  const again = await openEngine({ store })
-  const bundle = join(store, '..', 'bundle')
-  await again.audit.export(bundle)
-  await again.close()
-  expect(lines).toContainEqual({
-    level: 'error',
-    message: 'a checkpoint could not be anchored',
-    error: 'MISCONFIGURED',
-  })
-  expect(await verifyLog({ store })).toMatchObject({ level: 'held', faults: [], stamped: undefined })
-  for (const each of [store, bundle]) {
+  const { store, bundle, logged } = await givenLog(note => stamp(partOf(note)))
+  const message = 'a checkpoint could not be anchored'
+  expect(logged).toContainEqual({ level: 'error', message, error: 'MISCONFIGURED' })
+  for (const [each, expected] of [
+    [store, 'held'],
+    [bundle, 'self-consistent'],
+  ] as const) {
     const { level, faults, uncounted, stamped } = await verifyLog({ store: each })
-    expect([level, faults, stamped]).toEqual([each === store ? 'held' : 'self-consistent', [], undefined])
-    expect(uncounted).toEqual([
-      {
-        check: 'anchors',
-        count: expect.any(Number),
-        examples: expect.arrayContaining([expect.stringContaining('is not over the whole signed note')]),
-      },
-    ])
+    expect([level, faults, stamped]).toEqual([expected, [], undefined])
+    const examples = expect.arrayContaining([expect.stringContaining('is not over the whole signed note')])
+    expect(uncounted).toEqual([{ check: 'anchors', count: expect.any(Number), examples }])
   }
 })

@@ -1,25 +1,26 @@
 import { readFileSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { expect, test } from 'vitest'
-
-const entry = resolve(import.meta.dirname, '../../src/verify.ts')
-
-/** The imports of a file and of the files it imports, without type imports: those do not exist at run time. */
-function importsOf(path: string, seen = new Map<string, string[]>()): Map<string, string[]> {
-  if (seen.has(path)) return seen
-  const text = readFileSync(path, 'utf8')
-  const found = [...text.matchAll(/^(?:import|export)(?! type)\s[^'"=(]*?from '([^']+)'|\bimport\('([^']+)'\)/gm)]
-  const names = found.map(([, from, dynamic]) => from ?? dynamic ?? '')
-  seen.set(path, names)
-  for (const name of names) if (name.startsWith('.')) importsOf(resolve(dirname(path), name), seen)
-  return seen
-}
+import { root } from '../support/run-script.ts'
 
 test('averba/verify imports no package and no module of a runtime, so a browser can load it', () => {
-  const files = importsOf(entry)
-  expect([...files.keys()].some(path => path.endsWith('proof/log-verifier.ts'))).toBe(true)
-  const others = [...files].flatMap(([path, names]) =>
-    names.filter(name => !name.startsWith('.')).map(name => `${path}: ${name}`),
-  )
-  expect(others).toEqual([])
+  const seen = new Set<string>()
+  const visit = (path: string) => {
+    if (seen.has(path)) return
+    seen.add(path)
+    const text = readFileSync(path, 'utf8')
+    // Imports of types do not exist at run time.
+    const found = text.matchAll(
+      /^(?:import|export)(?! type)\s[^'"=(]*?from '([^']+)'|(?:^import |\bimport\()'([^']+)'/gm,
+    )
+    for (const [, from = '', dynamic = from] of found) {
+      expect(dynamic, relative(root, path)).toMatch(/^\.\.?\//)
+      visit(resolve(dirname(path), dynamic))
+    }
+  }
+  visit(join(root, 'src/verify.ts'))
+  const others = [...seen].map(path => relative(root, path)).filter(path => !path.startsWith('src/proof/'))
+  expect(others).toEqual(['src/verify.ts'])
+  expect([...seen].some(path => path.endsWith('proof/log-verifier.ts'))).toBe(true)
+  expect(seen.size).toBeGreaterThan(10)
 })

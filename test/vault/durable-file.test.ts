@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   closeSync,
@@ -15,60 +14,40 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { simulate } from '../../src/simulation/index.ts'
 import { resolveMark } from '../../src/store/checkpoints/high-water-mark.ts'
 import { overwrite, replaceDurably } from '../../src/vault/durable-file.ts'
 import { findLeftoverCopies } from '../../src/vault/keyring-file.ts'
+import { runCode } from '../support/run-script.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
 import { openWorld } from '../support/world.ts'
 
-const root = resolve(import.meta.dirname, '../..')
-const request = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
-const epochsOf = (keyring: string) => Object.keys(JSON.parse(readFileSync(keyring, 'utf8')).epochs)
-
-/** Makes the content of a keyring file with many epochs. */
-const keyring = (epochs: number) => ({
-  format: 1,
-  id: 'keys_x',
-  root: Buffer.alloc(32, 1).toString('base64'),
-  epochs: Object.fromEntries(Array.from({ length: epochs }, (_, i) => [i + 1, Buffer.alloc(60, i).toString('base64')])),
-})
-
-/** Runs a script in a process whose files cannot grow beyond 4 KiB, and returns its output. */
-function runWithFileLimit(script: string, path: string): string {
-  const command = `trap '' XFSZ; ulimit -S -f 4; exec "$0" --input-type=module -e "$1" "$2"`
-  const given = ['-c', command, process.execPath, script, path]
-  return execFileSync('bash', given, { cwd: root, encoding: 'utf8' }).trim()
-}
-
-test('a keyring that does not fit on the disk is an error, and the existing one stays', () => {
-  const path = `${temporaryStore()}.keys`
-  const before = JSON.stringify(keyring(2))
-  writeFileSync(path, before)
-  const script = `
-    import { KeyringFile } from './src/vault/keyring-file.ts'
-    try {
-      const place = new KeyringFile(process.argv[1], { bytes: count => new Uint8Array(count) })
-      await place.replace(${JSON.stringify(JSON.stringify(keyring(60)))}, (await place.read()).tag)
-      console.log('replaced')
-    } catch (error) { console.log(error.code, error.cause.code) }`
-  expect(runWithFileLimit(script, path)).toBe('STORE_UNSAFE EFBIG')
-  expect(readFileSync(path, 'utf8')).toBe(before)
-  expect(readdirSync(dirname(path))).toEqual(['log.sqlite.keys'])
-})
-
-test('a mark that does not fit on the disk is an error, and the existing one stays', () => {
-  const path = temporaryStore()
-  writeFileSync(`${path}.mark`, 'before')
-  const script = `
-    import { resolveMark } from './src/store/checkpoints/high-water-mark.ts'
-    await resolveMark({ path: process.argv[1] }).write('x'.repeat(6000))
-      .then(() => console.log('written'), error => console.log(error.code))`
-  expect(runWithFileLimit(script, path)).toBe('EFBIG')
-  expect(readFileSync(`${path}.mark`, 'utf8')).toBe('before')
-  expect(readdirSync(dirname(path))).toEqual(['log.sqlite.mark'])
+test.each([
+  [
+    'keyring',
+    `import { KeyringFile } from './src/vault/keyring-file.ts'
+    const place = new KeyringFile(path, { bytes: count => new Uint8Array(count) })
+    const write = async text => place.replace(text, (await place.read()).tag)`,
+    ['STORE_UNSAFE', 'EFBIG'],
+  ],
+  [
+    'mark',
+    `import { resolveMark } from './src/store/checkpoints/high-water-mark.ts'
+    const { write } = resolveMark({ path: path.replace(/\\.mark$/, '') })`,
+    ['EFBIG', null],
+  ],
+])('a %s that does not fit on the disk is an error, and the existing one stays', async (name, writing, codes) => {
+  const path = `${temporaryStore()}.${name}`
+  writeFileSync(path, 'before')
+  const code = `const path = ${JSON.stringify(path)}
+    ${writing}
+    const error = await write('x'.repeat(6_000)).catch(error => error)
+    console.log(JSON.stringify([error.code, error.cause?.code]))`
+  expect(await runCode(code, '4')).toEqual(codes)
+  expect(readFileSync(path, 'utf8')).toBe('before')
+  expect(readdirSync(dirname(path))).toEqual([basename(path)])
 })
 
 test('an erasure destroys the epoch in the keyring that a link points to, and the link stays', async () => {
@@ -80,37 +59,28 @@ test('an erasure destroys the epoch in the keyring that a link points to, and th
   symlinkSync('guarded/keyring', `${store}.keys`)
   const { averba, samples, close } = await openWorld({ averba: { store, backupRetentionDays: 0 } })
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  await averba.subjects.erase({ subject }, request)
+  await averba.subjects.erase({ subject }, { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' })
   await averba.settle()
   expect((await averba.subjects.receipt(subject))?.epochsDestroyedAt).toEqual(expect.any(String))
   await close()
-  expect(epochsOf(guarded)).toEqual(['2'])
+  expect(Object.keys(JSON.parse(readFileSync(guarded, 'utf8')).epochs)).toEqual(['2'])
   expect(lstatSync(`${store}.keys`).isSymbolicLink()).toBe(true)
   expect(readdirSync(dirname(guarded))).toEqual(['keyring'])
 })
 
-test('a file planted at the temporary path of a keyring does not change its mode or place', async () => {
-  const store = temporaryStore()
-  const { averba, samples, close } = await openWorld({ averba: { store } })
-  const elsewhere = join(dirname(store), 'elsewhere')
+test('a file planted at the temporary path of a keyring does not change its mode or place', () => {
+  const path = temporaryStore()
+  const elsewhere = join(dirname(path), 'elsewhere')
   writeFileSync(elsewhere, '')
-  chmodSync(elsewhere, 0o666)
-  for (const plant of [
-    () => symlinkSync(elsewhere, `${store}.keys.new`),
-    () => {
-      writeFileSync(`${store}.keys.new`, '')
-      chmodSync(`${store}.keys.new`, 0o666)
-    },
-  ]) {
-    plant()
-    const subject = await averba.consents.enrol({ cpf: samples.cpf })
-    await averba.subjects.erase({ subject }, request)
-    expect(statSync(`${store}.keys`).mode & 0o777).toBe(0o600)
-    expect(lstatSync(`${store}.keys`).isSymbolicLink()).toBe(false)
+  for (const isLink of [true, false]) {
+    if (isLink) symlinkSync(elsewhere, `${path}.new`)
+    else writeFileSync(`${path}.new`, '')
+    chmodSync(`${path}.new`, 0o666)
+    replaceDurably(path, 'keys', 'new')
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    expect(lstatSync(path).isSymbolicLink()).toBe(false)
   }
-  await close()
   expect(readFileSync(elsewhere, 'utf8')).toBe('')
-  expect(epochsOf(`${store}.keys`)).toEqual(['1', '2', '3'])
 })
 
 test('a mark is written through a link, even when its target does not exist yet', async () => {
@@ -134,12 +104,11 @@ test.each([
   const path = temporaryStore()
   writeFileSync(path, 'a secret that is erased')
   prepare(path)
-  const left = openSync(path, 'r')
-  const died = existsSync(`${path}.former`) ? openSync(`${path}.former`, 'r') : undefined
+  const former = [path, `${path}.former`].filter(each => existsSync(each)).map(each => openSync(each, 'r'))
   replaceDurably(path, 'new', 'new', overwrite)
   expect(readFileSync(path, 'utf8')).toBe('new')
   expect(readdirSync(dirname(path))).toEqual([basename(path)])
-  for (const descriptor of [left, ...(died === undefined ? [] : [died])]) {
+  for (const descriptor of former) {
     expect(readFileSync(descriptor).every(byte => byte === 0)).toBe(true)
     closeSync(descriptor)
   }

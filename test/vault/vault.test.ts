@@ -10,6 +10,8 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const newVault = () => new Vault(createKeyring(systemEntropy), systemEntropy)
 const newPath = () => join(temporaryFolder(), 'log.keys')
+const create = (path: string) => createKeyringIn(new KeyringFile(path, systemEntropy), systemEntropy)
+const open = (path: string) => openKeyring(new KeyringFile(path, systemEntropy), systemEntropy)
 
 test('a part opens only with its own place and key, and a key only for its owner', () => {
   const vault = newVault()
@@ -31,9 +33,8 @@ test("a record key opens one record of one owner, and the owner's key does not",
   const others = [next.recordKey, seal('validation-a/1/b', other).recordKey]
   expect(new Set([one.recordKey, ...others]).size).toBe(3)
   expect(() => vault.open(key, 'validation-a/1/b', one.sealed)).toThrow()
-  expect(() => vault.open(key, 'validation-a/1/b', one.sealed, next.recordKey)).toThrow(
-    expect.objectContaining({ code: 'KEYS_MISMATCH' }),
-  )
+  const mismatch = expect.objectContaining({ code: 'KEYS_MISMATCH' })
+  expect(() => vault.open(key, 'validation-a/1/b', one.sealed, next.recordKey)).toThrow(mismatch)
   expect(() => vault.open(key, 'validation-a/1/c', one.sealed, one.recordKey)).toThrow()
   expect(vault.seal(key, 'consent-a/1/b', 'x', 'consent')).not.toHaveProperty('recordKey')
 })
@@ -51,17 +52,11 @@ test('every flipped bit of a sealed part is detected', () => {
   const vault = newVault()
   const key = vault.createOwnerKey('subject-a')
   const { sealed } = vault.seal(key, 'p', 'x')
-  for (let byte = 0; byte < sealed.length; byte++) {
-    const changed = Uint8Array.from(sealed)
-    changed[byte] = (changed[byte] ?? 0) ^ 1
-    expect(() => vault.open(key, 'p', changed)).toThrow(
-      expect.objectContaining({ code: 'CORRUPT', message: expect.stringContaining('the part "p"') }),
-    )
-  }
-  const wrapped = Uint8Array.from(key.wrapped, byte => byte ^ 1)
-  expect(() => vault.open({ ...key, wrapped }, 'p', sealed)).toThrow(
-    expect.objectContaining({ code: 'CORRUPT', message: expect.stringContaining('the key of "subject-a"') }),
-  )
+  const corrupt = (what: string) => expect.objectContaining({ code: 'CORRUPT', message: expect.stringContaining(what) })
+  for (const [i, byte] of sealed.entries())
+    expect(() => vault.open(key, 'p', sealed.with(i, byte ^ 1))).toThrow(corrupt('the part "p"'))
+  const wrapped = key.wrapped.map(byte => byte ^ 1)
+  expect(() => vault.open({ ...key, wrapped }, 'p', sealed)).toThrow(corrupt('the key of "subject-a"'))
 })
 
 test('a secret opens only with its own place and keyring', () => {
@@ -76,47 +71,40 @@ test('a secret opens only with its own place and keyring', () => {
 
 test('a keyring file has mode 0600 and opens what it sealed before', async () => {
   const path = newPath()
-  const before = new Vault(await createKeyringIn(new KeyringFile(path, systemEntropy), systemEntropy), systemEntropy)
+  const before = new Vault(await create(path), systemEntropy)
   expect(statSync(path).mode & 0o777).toBe(0o600)
   const key = before.createOwnerKey('subject-a')
   const { sealed } = before.seal(key, 'p', 'x')
-  const after = new Vault(await openKeyring(new KeyringFile(path, systemEntropy), systemEntropy), systemEntropy)
+  const after = new Vault(await open(path), systemEntropy)
   expect(after.open(key, 'p', sealed)).toBe('x')
   expect(after.keyring.digest('cpf', '25774435016')).toEqual(before.keyring.digest('cpf', '25774435016'))
 })
 
 test('a keyring file is never replaced: an existing one is opened', async () => {
   const path = newPath()
-  const { id } = await createKeyringIn(new KeyringFile(path, systemEntropy), systemEntropy)
+  const { id } = await create(path)
   const text = readFileSync(path, 'utf8')
-  expect((await createKeyringIn(new KeyringFile(path, systemEntropy), systemEntropy)).id).toBe(id)
+  expect((await create(path)).id).toBe(id)
   expect(readFileSync(path, 'utf8')).toBe(text)
   expect(readdirSync(dirname(path))).toEqual(['log.keys'])
 })
 
 test('a keyring that cannot be written is STORE_UNSAFE', async () => {
   const path = join(newPath(), 'no', 'log.keys')
-  await expect(createKeyringIn(new KeyringFile(path, systemEntropy), systemEntropy)).rejects.toMatchObject({
-    code: 'STORE_UNSAFE',
-  })
+  await expect(create(path)).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
 })
 
 test('a missing keyring is KEYS_MISSING, a damaged one KEYS_MISMATCH', async () => {
   const path = newPath()
-  await expect(openKeyring(new KeyringFile(path, systemEntropy), systemEntropy)).rejects.toMatchObject({
-    code: 'KEYS_MISSING',
-  })
+  await expect(open(path)).rejects.toMatchObject({ code: 'KEYS_MISSING' })
   writeFileSync(path, '{"format":1}')
   const hint = expect.stringContaining('Put back your backup of the keyring')
-  await expect(openKeyring(new KeyringFile(path, systemEntropy), systemEntropy)).rejects.toMatchObject({
-    code: 'KEYS_MISMATCH',
-    hint,
-  })
+  await expect(open(path)).rejects.toMatchObject({ code: 'KEYS_MISMATCH', hint })
 })
 
 test('the error for a damaged keyring shows nothing of its content', async () => {
   const path = newPath()
-  await createKeyringIn(new KeyringFile(path, systemEntropy), systemEntropy)
+  await create(path)
   const { root, ...others } = JSON.parse(readFileSync(path, 'utf8'))
   for (const text of [
     // The error of JSON.parse quotes the text at the unexpected character.
@@ -125,7 +113,7 @@ test('the error for a damaged keyring shows nothing of its content', async () =>
     JSON.stringify({ root, ...others, epochs: { 1: root } }),
   ]) {
     writeFileSync(path, text)
-    const thrown = await openKeyring(new KeyringFile(path, systemEntropy), systemEntropy).catch(error => error)
+    const thrown = await open(path).catch(error => error)
     expect(thrown).toMatchObject({ code: 'KEYS_MISMATCH' })
     // As a logger would print it.
     const printed = inspect(thrown, { depth: 9 })
