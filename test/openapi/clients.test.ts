@@ -11,21 +11,14 @@ import { checkRequest } from './violations.ts'
 /** Parts and data of every operation, in the variants that make different requests. */
 const given: { data: Json; parts: Record<string, Json>; secrets: object }[] = [
   {
-    data: {
-      ...{ status: 'ATIVO', validation: 'v1', day: null },
-      ...{ evento: 'e', endpoint: 'https://a.exemplo.br/', remoteId: 1 },
-    },
+    data: { status: 'ATIVO', validation: 'v1', day: null, evento: 'e', endpoint: 'https://a.exemplo.br/', remoteId: 1 },
     parts: { cpf: '25774435016', id: 'a', record: { id: 'a' }, claims: {} },
     secrets: {},
   },
   {
     data: {
-      ...{ status: 'REVOGADO', validation: 'v2', day: '2026-11-20' },
-      ...{
-        evento: 'e'.repeat(40),
-        endpoint: 'https://a.exemplo.br/'.padEnd(500, 'x'),
-        remoteId: 9_999_999_999,
-      },
+      ...{ status: 'REVOGADO', validation: 'v2', day: '2026-11-20', remoteId: 9_999_999_999 },
+      ...{ evento: 'e'.repeat(40), endpoint: 'https://a.exemplo.br/'.padEnd(500, 'x') },
     },
     parts: {
       ...{ cpf: '25774435016', id: '012026-00001/2 ç', record: { id: '012026-00001/2 ç' }, claims: everyClaim },
@@ -35,7 +28,7 @@ const given: { data: Json; parts: Record<string, Json>; secrets: object }[] = [
   },
 ]
 
-test.each(given)('every request of the clients matches the documents (%#)', async one => {
+test.each(given)('every request of the clients matches the documents (%#)', async ({ secrets, ...one }) => {
   const sent = new Set<string>()
   const violations: string[] = []
   const fetch: Fetch = async request => {
@@ -44,8 +37,8 @@ test.each(given)('every request of the clients matches the documents (%#)', asyn
     violations.push(...(described ? await checkRequest(described, request) : [`${request.url} is no operation`]))
     return new Response('', { status: 500 })
   }
-  const secretsOf = async () => one.secrets
-  const performers = createPerformers(fetch, { validation: { traceHeader: 'x-trace' }, portal: { secretsOf } })
+  const portal = { secretsOf: async () => secrets }
+  const performers = createPerformers(fetch, { validation: { traceHeader: 'x-trace' }, portal })
   for (const type of Object.keys(performers)) await performOnce(performers, type, one)
   expect(violations).toEqual([])
   expect([...sent].sort()).toEqual(operations.map(({ operation }) => operation.operationId).sort())

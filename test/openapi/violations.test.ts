@@ -6,7 +6,8 @@ import { checkRequest, checkResponse } from './violations.ts'
 
 const base = 'https://consentimento.exemplo.br/consentimento/v1'
 const webhook = 'https://portal.exemplo.br/portal/api/ext/webhook'
-const headers = { authorization: 'sessao', 'content-type': 'application/json' }
+const session = { authorization: 'sessao' }
+const headers = { ...session, 'content-type': 'application/json' }
 
 describe('a response', () => {
   const readLogin = describedAs('readLogin')
@@ -28,11 +29,12 @@ describe('a response', () => {
   })
 
   test('with an extra nested field is wrong', async () => {
-    const fault = { code: 1, message: '', description: '' }
-    const violations = (body: unknown) =>
-      checkResponse(describedAs('validatePerson'), Response.json(body, { status: 401 }))
-    expect(await violations({ fault })).toEqual([])
-    expect((await violations({ fault: { ...fault, type: '' } })).join()).toMatch(/^\S+, 401: .*"type"/)
+    const violations = (more: object) => {
+      const fault = { code: 1, message: '', description: '', ...more }
+      return checkResponse(describedAs('validatePerson'), Response.json({ fault }, { status: 401 }))
+    }
+    expect(await violations({})).toEqual([])
+    expect((await violations({ type: '' })).join()).toMatch(/^\S+, 401: .*"type"/)
   })
 
   test('with an undocumented status is wrong', async () => {
@@ -61,26 +63,27 @@ describe('a request', () => {
   const wanted = { evento: 'e', endpoint: 'https://a.exemplo.br/' }
   const post = (body: unknown, more: object = headers) =>
     violations(webhook, { method: 'POST', headers: { ...more }, body: JSON.stringify(body) })
+  const change = (status: string, id = 'a') =>
+    violations(`${base}/consentimentos/1/${id}/status/${status}`, { method: 'PUT' })
+  const askToken = (grant_type: string) => {
+    const init = { method: 'POST', headers: { authorization: 'Basic eA==' }, body: new URLSearchParams({ grant_type }) }
+    return violations('https://gateway.exemplo.br/token', init)
+  }
 
   test('that fits is not wrong', async () => {
-    expect(await violations(`${base}/consentimentos/1/a%2Fb/status/ATIVO`, { method: 'PUT' })).toEqual([])
+    expect(await change('ATIVO', 'a%2Fb')).toEqual([])
     expect(await violations(`${base}/ciencias/1?cnpj=2`)).toEqual([])
-    const { authorization } = headers
-    expect(await violations(`${webhook}/falhas?data=20112026`, { headers: { authorization } })).toEqual([])
-    expect(await violations(`${webhook}?exibirInativos=false`, { headers: { authorization } })).toEqual([])
+    for (const query of ['/falhas?data=20112026', '?exibirInativos=false'])
+      expect(await violations(`${webhook}${query}`, { headers: session })).toEqual([])
     expect(await post(wanted)).toEqual([])
   })
 
   test.each([
     ['with an unknown parameter', () => violations(`${base}/autenticacao/1?cnpj=2`), /cnpj is not a param/],
-    [
-      'with a value that is not listed',
-      () => violations(`${base}/consentimentos/1/a/status/EXPIRADO`, { method: 'PUT' }),
-      /status: .*allowed values/,
-    ],
+    ['with a value that is not listed', () => change('EXPIRADO'), /status: .*allowed values/],
     [
       'with a header credential for the consent service',
-      () => violations(`${base}/autenticacao/1`, { headers: { authorization: 'Bearer x' } }),
+      () => violations(`${base}/autenticacao/1`, { headers: session }),
       /credential/,
     ],
     ['without a credential', () => post(wanted, { 'content-type': 'application/json' }), /credential/],
@@ -90,16 +93,7 @@ describe('a request', () => {
     ['under another Content-Type', () => post(wanted, { ...headers, 'content-type': 'text/plain' }), /media/],
     ['with a Content-Type and no body', () => violations(webhook, { headers }), /there is a body/],
     ['with a day of another format', () => violations(`${webhook}/falhas?data=2026-11-20`, { headers }), /data: /],
-    [
-      'with another grant_type',
-      () =>
-        violations('https://gateway.exemplo.br/token', {
-          method: 'POST',
-          headers: { authorization: 'Basic eA==' },
-          body: new URLSearchParams({ grant_type: 'password' }),
-        }),
-      /grant_type/,
-    ],
+    ['with another grant_type', () => askToken('password'), /grant_type/],
     ['of no operation', () => violations(`${webhook}/7`, { headers }), /no operation/],
   ])('%s is wrong', async (_, find, wrong) => {
     expect((await find()).join()).toMatch(wrong)
