@@ -1,27 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import {
-  readAwareness,
-  readAwarenessList,
-  readChanged,
-  readConsent,
-  readConsents,
-  readLogin,
-  readLoginAddress,
-  writeChangeStatus,
-  writeReading,
-  writeReadLoginAddress,
-} from '../../src/adapters/consent/protocol.ts'
-import {
-  cienciaDetalhadaSchema,
-  cienciaResumidaSchema,
-  consentimentoDetalhadoSchema,
-  consentimentoResumidoSchema,
-  problemaDetalhadoSchema,
-  statusSchema,
-  titularAutenticadoStatusSchema,
-  titularLoginUrlSchema,
-} from '../../src/adapters/consent/wire.ts'
+import * as client from '../../src/adapters/consent/protocol.ts'
+import * as wire from '../../src/adapters/consent/wire.ts'
 import { readProblem } from '../../src/adapters/http/answer-body.ts'
 import type { ConsentPolicies } from '../../src/simulation/services/policies.ts'
 import type { Fetch } from '../../src/vocabulary/fetch.ts'
@@ -49,11 +29,11 @@ async function given(policies: ConsentPolicies = {}) {
   const base = at.consentService
   const url = `${base}/consentimento/v1`
   const ask = (method: string, path: string) => send(new Request(`${url}/${path}`, { method }))
-  const read = (...path: string[]) => send(writeReading(base, ...path))
-  const change = (id: string, status: string, of = own) => send(writeChangeStatus(base, of, id, status))
-  const consents = () => exact(consentimentoResumidoSchema.array(), read('consentimentos', own))
+  const read = (...path: string[]) => send(client.writeReading(base, ...path))
+  const change = (id: string, status: string, of = own) => send(client.writeChangeStatus(base, of, id, status))
+  const consents = () => exact(wire.consentimentoResumidoSchema.array(), read('consentimentos', own))
   const historyOf = async (id: string) =>
-    (await exact(consentimentoDetalhadoSchema, read('consentimentos', own, id))).historico
+    (await exact(wire.consentimentoDetalhadoSchema, read('consentimentos', own, id))).historico
   /** Lists the ids of consents or awareness records, with the parameter `cnpj` if given. */
   const listIds = async (list: 'consentimentos' | 'ciencias', of: string, filter?: string) => {
     const response = await ask('GET', `${list}/${of}${filter === undefined ? '' : `?cnpj=${filter}`}`)
@@ -63,13 +43,13 @@ async function given(policies: ConsentPolicies = {}) {
   }
   /** The seven operations as the client writes them. */
   const operations = (of: string, id: string): [string, Request][] => [
-    ['changeStatus', writeChangeStatus(base, of, id, 'ATIVO')],
-    ['listConsents', writeReading(base, 'consentimentos', of)],
-    ['readConsent', writeReading(base, 'consentimentos', of, id)],
-    ['listAwareness', writeReading(base, 'ciencias', of)],
-    ['readAwareness', writeReading(base, 'ciencias', of, id)],
-    ['readLogin', writeReading(base, 'autenticacao', of)],
-    ['readLoginAddress', writeReadLoginAddress(base, of)],
+    ['changeStatus', client.writeChangeStatus(base, of, id, 'ATIVO')],
+    ['listConsents', client.writeReading(base, 'consentimentos', of)],
+    ['readConsent', client.writeReading(base, 'consentimentos', of, id)],
+    ['listAwareness', client.writeReading(base, 'ciencias', of)],
+    ['readAwareness', client.writeReading(base, 'ciencias', of, id)],
+    ['readLogin', client.writeReading(base, 'autenticacao', of)],
+    ['readLoginAddress', client.writeReadLoginAddress(base, of)],
   ]
   /** Performs an operation as the engine does, for a missing record. */
   const perform = (fetch: Fetch, operation: string, of = own) => {
@@ -84,7 +64,7 @@ async function expectProblem(answer: Promise<Response>, status: number): Promise
   expect(response.status).toBe(status)
   expect(response.headers.get('content-type')).toBe('application/problem+json')
   const text = await response.text()
-  const problem = problemaDetalhadoSchema.strict().parse(JSON.parse(text))
+  const problem = wire.problemaDetalhadoSchema.strict().parse(JSON.parse(text))
   expect(problem).toMatchObject({ status, detail: null, instance: null, properties: { servico: 'simulado' } })
   expect(URL.canParse(problem.type)).toBe(true)
   expect(readProblem(status, text)).toEqual({ status, type: problem.type, title: problem.title })
@@ -115,48 +95,48 @@ export function consentContract(): void {
   test('a consent in a list has the six fields of ConsentimentoResumido, and no others', async () => {
     const { url, send, read, consentService } = await given()
     const id = consentService.addConsent({ cpf: own, cnpj, expiresInMs: dayMs })
-    const { body, text } = await exactText(z.array(consentimentoResumidoSchema), read('consentimentos', own))
+    const { body, text } = await exactText(z.array(wire.consentimentoResumidoSchema), read('consentimentos', own))
     const href = `${url}/consentimentos/${own}/${id}`
     const record = { id, status: 'PENDENTE', dataHora, dataExpiracao, cnpjUsuario: cnpj, href }
     expect(body).toEqual([record])
     expect((await send(new Request(href))).status).toBe(200)
     const summary = { status: 'PENDENTE', createdAt: dataHora, expiresAt: dataExpiracao, controller: cnpj }
-    expect(await readConsents(text)).toEqual({ unreadable: [], items: [{ id, record, summary }] })
+    expect(await client.readConsents(text)).toEqual({ unreadable: [], items: [{ id, record, summary }] })
   })
 
   test('a consent in full has every field of ConsentimentoDetalhado at any depth, and no others', async () => {
     const { read, consentService } = await given()
     const id = consentService.addConsent({ cpf: own, cnpj, expiresInMs: dayMs })
-    const { body, text } = await exactText(consentimentoDetalhadoSchema, read('consentimentos', own, id))
+    const { body, text } = await exactText(wire.consentimentoDetalhadoSchema, read('consentimentos', own, id))
     const state = { status: 'PENDENTE', dataHora, dataExpiracao }
     expect(body).toEqual({
       ...{ id, idTemplatePdc: expect.any(String), ...state, categoria: { ...labelled, metadados } },
       ...{ usuario, finalidade: labelled, titular, historico: [state] },
     })
-    expect(readConsent(text, { cpf: own, id })?.detail).toEqual(body)
+    expect(client.readConsent(text, { cpf: own, id })?.detail).toEqual(body)
   })
 
   test('an awareness record in a list has the four fields of CienciaResumida, and no others', async () => {
     const { url, read, consentService } = await given()
     const id = consentService.addAwareness({ cpf: own, cnpj })
-    const { body, text } = await exactText(z.array(cienciaResumidaSchema), read('ciencias', own))
+    const { body, text } = await exactText(z.array(wire.cienciaResumidaSchema), read('ciencias', own))
     const record = { id, dataHora, cnpjUsuario: cnpj, href: `${url}/ciencias/${own}/${id}` }
     expect(body).toEqual([record])
     const summary = { createdAt: dataHora, controller: cnpj }
-    expect(await readAwarenessList(text)).toEqual({ unreadable: [], items: [{ id, record, summary }] })
+    expect(await client.readAwarenessList(text)).toEqual({ unreadable: [], items: [{ id, record, summary }] })
   })
 
   test('an awareness record in full has every field of CienciaDetalhada at any depth, and no others', async () => {
     const { read, consentService } = await given()
     const id = consentService.addAwareness({ cpf: own, cnpj })
-    const { body, text } = await exactText(cienciaDetalhadaSchema, read('ciencias', own, id))
+    const { body, text } = await exactText(wire.cienciaDetalhadaSchema, read('ciencias', own, id))
     const hipoteseTratamento = { envolveDadoSensivel: false, id: expect.any(String), nome: expect.any(String) }
     expect(body).toEqual({
       ...{ id, dataHora, titular, usuario, finalidade: labelled },
       historico: [{ info: expect.any(String), dataHora, dataInicio: dataHora, metadados }],
       hipoteses: [{ complemento: expect.any(String), hipoteseTratamento }],
     })
-    expect(readAwareness(text, { cpf: own, id })).toEqual(body)
+    expect(client.readAwareness(text, { cpf: own, id })).toEqual(body)
   })
 
   test('cnpjUsuario, usuario and finalidade may be null in consents and in awareness records', async () => {
@@ -166,15 +146,15 @@ export function consentContract(): void {
     const none = { unreadable: [], items: [{ summary: { controller: null } }] }
     const consents = await (await read('consentimentos', own)).text()
     expect(JSON.parse(consents)).toMatchObject([{ cnpjUsuario: null }])
-    expect(await readConsents(consents)).toMatchObject(none)
+    expect(await client.readConsents(consents)).toMatchObject(none)
     const records = await (await read('ciencias', own)).text()
     expect(JSON.parse(records)).toMatchObject([{ cnpjUsuario: null }])
-    expect(await readAwarenessList(records)).toMatchObject(none)
+    expect(await client.readAwarenessList(records)).toMatchObject(none)
     const inFull = { usuario: null, finalidade: null }
     const consentText = await (await read('consentimentos', own, consent)).text()
-    expect(readConsent(consentText, { cpf: own, id: consent })?.detail).toMatchObject(inFull)
+    expect(client.readConsent(consentText, { cpf: own, id: consent })?.detail).toMatchObject(inFull)
     const recordText = await (await read('ciencias', own, record)).text()
-    expect(readAwareness(recordText, { cpf: own, id: record })).toMatchObject(inFull)
+    expect(client.readAwareness(recordText, { cpf: own, id: record })).toMatchObject(inFull)
   })
 
   test('times are ISO 8601 date-times', async () => {
@@ -199,13 +179,13 @@ export function consentContract(): void {
 
   test('a login state has autenticado and horaExpiracao, and no others', async () => {
     const { read, consentService, clock } = await given()
-    const ask = () => exactText(titularAutenticadoStatusSchema, read('autenticacao', own))
+    const ask = () => exactText(wire.titularAutenticadoStatusSchema, read('autenticacao', own))
     expect((await ask()).body).toEqual({ autenticado: false, horaExpiracao: dataHora })
     consentService.logIn(own, clock.now() + 60 * secondMs)
     const { body, text } = await ask()
     const horaExpiracao = '2026-11-20T12:01:00.000Z'
     expect(body).toEqual({ autenticado: true, horaExpiracao })
-    expect(readLogin(text)).toEqual({ isAuthenticated: true, expiresAt: horaExpiracao })
+    expect(client.readLogin(text)).toEqual({ isAuthenticated: true, expiresAt: horaExpiracao })
     await clock.advance(60 * secondMs)
     expect((await ask()).body).toMatchObject({ autenticado: false })
   })
@@ -214,8 +194,11 @@ export function consentContract(): void {
     const { base, send } = await given()
     const redirectUrl = 'https://app.exemplo.br/volta?a=1&b=ç'
     const ask = async (target?: string) => {
-      const { body, text } = await exactText(titularLoginUrlSchema, send(writeReadLoginAddress(base, own, target)))
-      expect(readLoginAddress(text)).toBe(body.url)
+      const { body, text } = await exactText(
+        wire.titularLoginUrlSchema,
+        send(client.writeReadLoginAddress(base, own, target)),
+      )
+      expect(client.readLoginAddress(text)).toBe(body.url)
       return new URL(body.url).searchParams.get('redirectUrl')
     }
     expect(await ask(redirectUrl)).toBe(redirectUrl)
@@ -229,9 +212,9 @@ export function consentContract(): void {
   ] as const)('a change from %s to %s answers the updated summary', async (from, to) => {
     const { change, consents, consentService } = await given()
     const id = consentService.addConsent({ cpf: own, status: from, cnpj })
-    const { body, text } = await exactText(consentimentoResumidoSchema, change(id, to))
+    const { body, text } = await exactText(wire.consentimentoResumidoSchema, change(id, to))
     expect(body).toMatchObject({ id, status: to })
-    expect(readChanged(text, id)).toMatchObject({ status: to })
+    expect(client.readChanged(text, id)).toMatchObject({ status: to })
     expect(consentService.statusOf(own, id)).toBe(to)
     expect(await consents()).toMatchObject([{ status: to }])
   })
@@ -239,7 +222,9 @@ export function consentContract(): void {
   test('a move outside the table is a 400, and changes nothing', async () => {
     const { change, consentService } = await given()
     const table = ['PENDENTE ATIVO', 'PENDENTE NEGADO', 'ATIVO REVOGADO']
-    const moves = statusSchema.options.flatMap(from => ['ATIVO', 'NEGADO', 'REVOGADO'].map(to => [from, to] as const))
+    const moves = wire.statusSchema.options.flatMap(from =>
+      ['ATIVO', 'NEGADO', 'REVOGADO'].map(to => [from, to] as const),
+    )
     const outside = moves.filter(([from, to]) => !table.includes(`${from} ${to}`))
     expect(outside).toHaveLength(12)
     for (const [from, to] of outside) {
@@ -258,9 +243,9 @@ export function consentContract(): void {
 
   test('by policy a move outside the table is accepted', async () => {
     const { change, consentService } = await given({ moveOutsideTable: 'accept' })
-    for (const from of statusSchema.options) {
+    for (const from of wire.statusSchema.options) {
       const id = consentService.addConsent({ cpf: own, status: from })
-      expect(readChanged(await (await change(id, 'ATIVO')).text(), id)).toMatchObject({ status: 'ATIVO' })
+      expect(client.readChanged(await (await change(id, 'ATIVO')).text(), id)).toMatchObject({ status: 'ATIVO' })
       expect(consentService.statusOf(own, id)).toBe('ATIVO')
     }
   })
@@ -291,7 +276,7 @@ export function consentContract(): void {
 
   test('at dataExpiracao PENDENTE and ATIVO become EXPIRADO, and other statuses stay', async () => {
     const { change, consents, historyOf, consentService, clock } = await given()
-    const [active = ''] = statusSchema.options.map(status =>
+    const [active = ''] = wire.statusSchema.options.map(status =>
       consentService.addConsent({ cpf: own, status, expiresInMs: dayMs }),
     )
     const statuses = async () => (await consents()).map(each => each.status)

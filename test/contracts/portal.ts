@@ -1,20 +1,6 @@
 import { expect, test } from 'vitest'
-import {
-  readFailures,
-  readList,
-  readSubscribed,
-  writeChange,
-  writeDelete,
-  writeFailures,
-  writeList,
-  writeSubscribe,
-} from '../../src/adapters/portal/protocol.ts'
-import {
-  assinaturaListadaSchema,
-  assinaturaSchema,
-  falhaSchema,
-  recipientKinds,
-} from '../../src/adapters/portal/wire.ts'
+import * as client from '../../src/adapters/portal/protocol.ts'
+import * as wire from '../../src/adapters/portal/wire.ts'
 import { createReceiver, type IncomingNotification } from '../../src/adapters/receiver/receiver.ts'
 import type { PortalPolicies } from '../../src/simulation/services/policies.ts'
 import { dayMs, exact, exactText, open, portalHeaders, secondMs } from './opened-services.ts'
@@ -32,8 +18,8 @@ const notice = {
   body: { numero: '26BR1' },
 } as const
 const problem = { code: expect.any(String), message: expect.any(String) }
-const list = assinaturaListadaSchema.array()
-const failureList = falhaSchema.array()
+const list = wire.assinaturaListadaSchema.array()
+const failureList = wire.falhaSchema.array()
 /** What `URL` reads as an address of the host, and document 3 does not. */
 const onlyAlmostSecure = [
   ...[`https:${host}/a`, `https:/${host}/a`, `https:///${host}/a`, ` https://${host}/a`, `https://${host}/a `],
@@ -55,11 +41,11 @@ async function given(policies: PortalPolicies = {}) {
   const put = (id: number, one: object) => write('PUT', `/${id}`, JSON.stringify(one))
   const get = (path: string) => send(new Request(`${url}${path}`, { headers: portalHeaders }))
   const subscribe = async (change: object = {}, headers: Record<string, string> = portalHeaders) => {
-    const response = await send(writeSubscribe(at.portal, headers, { ...wanted, ...change }))
+    const response = await send(client.writeSubscribe(at.portal, headers, { ...wanted, ...change }))
     expect(response.status).toBe(200)
-    return readSubscribed(await response.text()) ?? 0
+    return client.readSubscribed(await response.text()) ?? 0
   }
-  const remove = (id: number) => send(writeDelete(at.portal, portalHeaders, id))
+  const remove = (id: number) => send(client.writeDelete(at.portal, portalHeaders, id))
   const listed = (query = '') => exact(list, get(query))
   const listedIds = async (query = '') => (await listed(query)).map(each => each.id)
   const failures = (query = '') => exact(failureList, get(`/falhas${query}`))
@@ -93,14 +79,17 @@ async function givenReceiver(policies: PortalPolicies = {}) {
 export function portalContract(): void {
   test('Subscribe answers id, evento, endpoint, chaveSecreta and chaveAutenticacao, and no others', async () => {
     const { at, send } = await given()
-    const answered = await exactText(assinaturaSchema, send(writeSubscribe(at.portal, portalHeaders, wanted)))
+    const answered = await exactText(
+      wire.assinaturaSchema,
+      send(client.writeSubscribe(at.portal, portalHeaders, wanted)),
+    )
     expect(answered.body).toEqual({ id: expect.any(Number), ...wanted })
-    expect(readSubscribed(answered.text)).toBe(answered.body.id)
+    expect(client.readSubscribed(answered.text)).toBe(answered.body.id)
   })
 
   test('a listed subscription has the nine fields, with times as dd-MM-yyyy HH:mm:ss', async () => {
     const { at, send, clock, notified, remove, id } = await givenReceiver()
-    const ask = () => exactText(list, send(writeList(at.portal, portalHeaders)))
+    const ask = () => exactText(list, send(client.writeList(at.portal, portalHeaders)))
     const none = { dataExclusao: null, motivoExclusao: null, dataUltimoSucesso: null }
     const fresh = { id, ...wanted, dataRegistro: '20-11-2026 09:00:00', ...none }
     expect((await ask()).body).toEqual([fresh])
@@ -111,7 +100,7 @@ export function portalContract(): void {
     const { body, text } = await ask()
     const dataUltimoSucesso = '20-11-2026 09:00:01'
     expect(body).toEqual([{ ...fresh, dataUltimoSucesso, dataExclusao: '20-11-2026 09:00:02' }])
-    expect((await readList(text))?.items[0]).toEqual({
+    expect((await client.readList(text))?.items[0]).toEqual({
       ...{ remoteId: id, evento, endpoint, secrets: keys, isDeleted: true, reason: null },
       registeredAt: '2026-11-20T12:00:00.000Z',
       deletedAt: '2026-11-20T12:00:02.000Z',
@@ -124,7 +113,7 @@ export function portalContract(): void {
     const id = await subscribe()
     const named = { evento: 'outro', endpoint: `${endpoint}/2` }
     const next = { ...named, chaveSecreta: 'nova', chaveAutenticacao: 'x' }
-    const response = await send(writeChange(at.portal, portalHeaders, id, next))
+    const response = await send(client.writeChange(at.portal, portalHeaders, id, next))
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toMatch(/^application\/json\b/)
     expect(await response.json()).toEqual({ id, ...named })
@@ -133,7 +122,7 @@ export function portalContract(): void {
 
   test('chaveSecreta and chaveAutenticacao are optional, and null in answers', async () => {
     const { post, listed } = await given()
-    const answered = await exact(assinaturaSchema, post({ evento, endpoint }))
+    const answered = await exact(wire.assinaturaSchema, post({ evento, endpoint }))
     const none = { chaveSecreta: null, chaveAutenticacao: null }
     expect(answered).toEqual({ id: expect.any(Number), evento, endpoint, ...none })
     expect(await listed()).toMatchObject([none])
@@ -165,7 +154,7 @@ export function portalContract(): void {
       ...{ chaveSecreta: 's'.repeat(key), chaveAutenticacao: 'a'.repeat(key) },
     })
     const longest = ofLength(40, 500, 100)
-    const { id } = await exact(assinaturaSchema, post(longest))
+    const { id } = await exact(wire.assinaturaSchema, post(longest))
     expect((await put(id, { id, ...longest })).status).toBe(200)
     for (const [name, tooLong] of Object.entries(ofLength(41, 501, 101))) {
       expect((await post({ ...wanted, [name]: tooLong })).status, name).toBe(422)
@@ -303,11 +292,11 @@ export function portalContract(): void {
   test('a call without the headers of a session is a 401 with code and message', async () => {
     const { url, send, at } = await given()
     for (const request of [
-      writeSubscribe(at.portal, {}, wanted),
-      writeList(at.portal, {}),
-      writeChange(at.portal, {}, 1, wanted),
-      writeDelete(at.portal, {}, 1),
-      writeFailures(at.portal, {}, null),
+      client.writeSubscribe(at.portal, {}, wanted),
+      client.writeList(at.portal, {}),
+      client.writeChange(at.portal, {}, 1, wanted),
+      client.writeDelete(at.portal, {}, 1),
+      client.writeFailures(at.portal, {}, null),
       new Request(url, { headers: { authorization: 'outra' } }),
     ]) {
       const response = await send(request)
@@ -347,7 +336,7 @@ export function portalContract(): void {
     })
     await receive(host, request => receiver.fetch(request))
     await subscribe()
-    for (const destinatarioTipo of recipientKinds)
+    for (const destinatarioTipo of wire.recipientKinds)
       await portal.notify({ ...notice, destinatarioTipo, destinatarioId: recipientIds[destinatarioTipo] })
     expect(stored.map(each => [each.evento, each.recipient.kind, each.recipient.id])).toEqual([
       [evento, 'CPF', '25774435016'],
@@ -392,7 +381,7 @@ export function portalContract(): void {
     const second = { authorization: 'dois' }
     const { notified, subscribe, id } = await givenReceiver({ users: [{ headers: second }] })
     const other = await subscribe({ endpoint: `https://${host}/outro-usuario` }, second)
-    for (const destinatarioTipo of recipientKinds) {
+    for (const destinatarioTipo of wire.recipientKinds) {
       const destinatarioId = recipientIds[destinatarioTipo]
       expect(await notified({ destinatarioTipo, destinatarioId })).toEqual([id, other])
     }
@@ -456,11 +445,11 @@ export function portalContract(): void {
   test('a failure record has id, data, descricao, evento and conteudo, and no others', async () => {
     const { at, send, deliver } = await givenReceiver()
     await deliver(500)
-    const { body, text } = await exactText(failureList, send(writeFailures(at.portal, portalHeaders, null)))
+    const { body, text } = await exactText(failureList, send(client.writeFailures(at.portal, portalHeaders, null)))
     const said = { data: '20-11-2026 09:00:00', descricao: 'HTTP 500', evento, conteudo: '{"numero":"26BR1"}' }
     expect(body).toEqual([{ id: expect.any(Number), ...said }])
     const [record] = body
-    expect(await readFailures(text)).toEqual({
+    expect(await client.readFailures(text)).toEqual({
       unreadable: [],
       items: [{ remoteId: record?.id, evento, failedAt: '2026-11-20T12:00:00.000Z', record }],
     })
@@ -473,7 +462,7 @@ export function portalContract(): void {
     expect(ids).toHaveLength(2)
     for (const id of ids) expect(String(id)).toMatch(/^\d{1,10}$/)
     const one = { data: '', descricao: '', evento: 'e', conteudo: '' }
-    const read = await readFailures(JSON.stringify([9_999_999_999, 10_000_000_000].map(id => ({ ...one, id }))))
+    const read = await client.readFailures(JSON.stringify([9_999_999_999, 10_000_000_000].map(id => ({ ...one, id }))))
     expect(read).toMatchObject({ items: [{ remoteId: 9_999_999_999 }], unreadable: [{ id: 10_000_000_000 }] })
   })
 
@@ -490,7 +479,7 @@ export function portalContract(): void {
     expect(await failures('?data=20112026')).toMatchObject([before])
     expect(await failures('?data=21112026')).toMatchObject([after])
     expect(await failures('?data=19112026')).toEqual([])
-    const written = send(writeFailures(at.portal, portalHeaders, '2026-11-20'))
+    const written = send(client.writeFailures(at.portal, portalHeaders, '2026-11-20'))
     expect(await exact(failureList, written)).toMatchObject([before])
   })
 

@@ -2,19 +2,23 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { canonicalJson } from '../../src/proof/canonical-json.ts'
 
-test('keys are sorted by code unit at every depth, without white space', () => {
-  const value = { b: [1, { z: null, a: true }], a: 'ç', é: 0, Z: -1 }
-  expect(canonicalJson(value)).toBe('{"Z":-1,"a":"ç","b":[1,{"a":true,"z":null}],"é":0}')
-})
-
-test('an undefined member is left out at every depth', () => {
-  expect(canonicalJson({ a: undefined, b: { c: undefined, d: 1 } })).toBe('{"b":{"d":1}}')
-  expect(canonicalJson({ z: 1, a: undefined, b: [{ d: 1, c: undefined }] })).toBe('{"b":[{"d":1}],"z":1}')
-})
-
-test('keys that JavaScript orders differently are sorted too', () => {
-  expect(canonicalJson({ 10: 'a', 9: 'b', '': 'c' })).toBe('{"":"c","10":"a","9":"b"}')
-  expect(canonicalJson({ 99: 1, 900: 2, '!a': 3, ':': 4 })).toBe('{"!a":3,"900":2,"99":1,":":4}')
+test.each<[what: string, value: object, text: string]>([
+  [
+    'keys sorted by code unit at every depth, without white space',
+    { b: [1, { z: null, a: true }], a: 'ç', é: 0, Z: -1 },
+    '{"Z":-1,"a":"ç","b":[1,{"a":true,"z":null}],"é":0}',
+  ],
+  ['no undefined member at any depth', { a: undefined, b: { c: undefined, d: 1 } }, '{"b":{"d":1}}'],
+  ['no undefined member of an item', { z: 1, a: undefined, b: [{ d: 1, c: undefined }] }, '{"b":[{"d":1}],"z":1}'],
+  ['keys that JavaScript orders as numbers sorted too', { 10: 'a', 9: 'b', '': 'c' }, '{"":"c","10":"a","9":"b"}'],
+  ['such keys among others', { 99: 1, 900: 2, '!a': 3, ':': 4 }, '{"!a":3,"900":2,"99":1,":":4}'],
+  [
+    'a text that looks like an escaped surrogate unchanged',
+    { a: 'C:\\udata\\ud800', b: '\ud83d\ude00' },
+    '{"a":"C:\\\\udata\\\\ud800","b":"\ud83d\ude00"}',
+  ],
+])('it has %s', (_, value, text) => {
+  expect(canonicalJson(value)).toBe(text)
 })
 
 test.each([
@@ -36,11 +40,6 @@ test.each([
 ])('%o is rejected, and the error names its path', (value, where) => {
   expect(() => canonicalJson(value)).toThrow(TypeError)
   expect(() => canonicalJson(value)).toThrow(where)
-})
-
-test('a text that looks like an escaped surrogate is written unchanged', () => {
-  const value = { a: 'C:\\udata\\ud800', b: '\ud83d\ude00' }
-  expect(canonicalJson(value)).toBe('{"a":"C:\\\\udata\\\\ud800","b":"\ud83d\ude00"}')
 })
 
 test('the order of members does not matter, and the text parses back to the value', () => {

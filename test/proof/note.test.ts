@@ -67,9 +67,8 @@ describe('a note', () => {
   test('is rejected as a whole when the signature of a known key is wrong', async () => {
     expect(await verifyNote(parsed(note.replace('3', '4')), [key])).toBeUndefined()
     const { text, signatures } = parsed(note)
-    const right = signatures[0]?.signature ?? new Uint8Array()
-    const flipped = Array.from({ length: 10 }, (_, i) => right.with(7 * i, (right[7 * i] ?? 0) ^ 1))
-    for (const signature of [...flipped, new Uint8Array(1)])
+    const flipped = signatures[0]?.signature.map(byte => byte ^ 1) ?? new Uint8Array()
+    for (const signature of [flipped, new Uint8Array(1)])
       expect(await verifyNote({ text, signatures: [{ name: 'log', id: key.id, signature }] }, [key])).toBeUndefined()
   })
 

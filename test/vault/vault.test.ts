@@ -69,7 +69,7 @@ test('a secret opens only with its own place and keyring', () => {
   expect(newVault().openSecret('secret a/1', epoch, sealed)).toBeUndefined()
 })
 
-test('a keyring file has mode 0600 and opens what it sealed before', async () => {
+test('a keyring file has mode 0600, opens what it sealed before, and is never replaced', async () => {
   const path = newPath()
   const before = new Vault(await create(path), systemEntropy)
   expect(statSync(path).mode & 0o777).toBe(0o600)
@@ -78,24 +78,15 @@ test('a keyring file has mode 0600 and opens what it sealed before', async () =>
   const after = new Vault(await open(path), systemEntropy)
   expect(after.open(key, 'p', sealed)).toBe('x')
   expect(after.keyring.digest('cpf', '25774435016')).toEqual(before.keyring.digest('cpf', '25774435016'))
-})
-
-test('a keyring file is never replaced: an existing one is opened', async () => {
-  const path = newPath()
-  const { id } = await create(path)
   const text = readFileSync(path, 'utf8')
-  expect((await create(path)).id).toBe(id)
+  expect((await create(path)).id).toBe(before.keyring.id)
   expect(readFileSync(path, 'utf8')).toBe(text)
   expect(readdirSync(dirname(path))).toEqual(['log.keys'])
 })
 
-test('a keyring that cannot be written is STORE_UNSAFE', async () => {
-  const path = join(newPath(), 'no', 'log.keys')
-  await expect(create(path)).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
-})
-
-test('a missing keyring is KEYS_MISSING, a damaged one KEYS_MISMATCH', async () => {
+test('a keyring that cannot be written is STORE_UNSAFE, a missing one KEYS_MISSING, a damaged one KEYS_MISMATCH', async () => {
   const path = newPath()
+  await expect(create(join(path, 'no', 'log.keys'))).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
   await expect(open(path)).rejects.toMatchObject({ code: 'KEYS_MISSING' })
   writeFileSync(path, '{"format":1}')
   const hint = expect.stringContaining('Put back your backup of the keyring')

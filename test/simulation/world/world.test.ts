@@ -1,13 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { yieldToEventLoop } from '../../../src/runtime/event-loop.ts'
-import {
-  type CrashPoint,
-  type Fault,
-  samples,
-  simulate,
-  startServices,
-  type World,
-} from '../../../src/simulation/index.ts'
+import { type CrashPoint, samples, simulate, startServices, type World } from '../../../src/simulation/index.ts'
 import { fillUp } from '../../support/fill-up.ts'
 import { readConsent } from '../../support/given-consent.ts'
 import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
@@ -212,17 +205,6 @@ test('run ends by its signal, and when the engine is closed or restarted', async
   }
 })
 
-test.each([
-  [{ sed: 3 }, 'Unknown option "sed"'],
-  [{ schedules: true }, 'Unknown option "schedules"'],
-  ...['x', 1.5, -1, null].map(
-    seed => [{ seed }, 'Cannot use the seed: it must be a whole number, 0 or more'] as [object, string],
-  ),
-])('simulate() rejects %j', async (options, message) => {
-  // As from JavaScript.
-  await expect(simulate(options as object)).rejects.toMatchObject({ code: 'MISCONFIGURED', message })
-})
-
 test('a full disk rejects writes, keeps the log, and accepts writes once there is space', async () => {
   const world = await openWorld()
   const { subject } = await readConsent(world)
@@ -309,15 +291,20 @@ test('an expired consent has the time of its expiry, whenever it is read', async
   expect(Date.parse(consent?.historico.at(-1)?.dataHora ?? '')).toBe(end)
 })
 
-test.each([{ method: 'get' }, { method: 'FETCH' }, { path: '?cnpj=' }, { path: 'https://a.exemplo.br' }])(
-  'a fault that can never apply is rejected: %o',
-  async where => {
-    const fault = { kind: 'refuse', ...where } as Fault
-    await expect(simulate({ faults: [fault] })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-  },
-)
-
-test('startServices() rejects an unknown option', async () => {
-  const misspelt = { fault: [{ kind: 'refuse' }] } as object
-  await expect(startServices(misspelt)).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+const wrongSeed = 'Cannot use the seed: it must be a whole number, 0 or more'
+test.each<[open: (options: object) => Promise<unknown>, options: object, code: string, message?: string]>([
+  [simulate, { sed: 3 }, 'MISCONFIGURED', 'Unknown option "sed"'],
+  [simulate, { schedules: true }, 'MISCONFIGURED', 'Unknown option "schedules"'],
+  [simulate, { seed: 'x' }, 'MISCONFIGURED', wrongSeed],
+  [simulate, { seed: 1.5 }, 'MISCONFIGURED', wrongSeed],
+  [simulate, { seed: -1 }, 'MISCONFIGURED', wrongSeed],
+  [simulate, { seed: null }, 'MISCONFIGURED', wrongSeed],
+  // Faults that can never apply.
+  [simulate, { faults: [{ kind: 'refuse', method: 'get' }] }, 'INVALID_INPUT'],
+  [simulate, { faults: [{ kind: 'refuse', method: 'FETCH' }] }, 'INVALID_INPUT'],
+  [simulate, { faults: [{ kind: 'refuse', path: '?cnpj=' }] }, 'INVALID_INPUT'],
+  [simulate, { faults: [{ kind: 'refuse', path: 'https://a.exemplo.br' }] }, 'INVALID_INPUT'],
+  [startServices, { fault: [{ kind: 'refuse' }] }, 'MISCONFIGURED'],
+])('%o rejects %j', async (open, options, code, message) => {
+  await expect(open(options)).rejects.toMatchObject({ code, ...(message !== undefined && { message }) })
 })
