@@ -18,17 +18,22 @@ export function explore(machine: Machine, messages: readonly Message[]): Reached
   const queue = [start]
   for (let from = queue.shift(); from; from = queue.shift()) {
     for (const message of messages) {
-      const decision = machine.decide(from.state, message)
-      if ('refused' in decision) continue
-      const state = decision.events.reduce((each, event) => machine.evolve(each, event), from.state)
+      const events = eventsOf(machine, from.state, message)
+      const state = events.reduce((each, event) => machine.evolve(each, event), from.state)
       const name = nameOf(state)
       if (reached.has(name)) continue
-      const next = { name, state, events: [...from.events, ...decision.events] }
+      const next = { name, state, events: [...from.events, ...events] }
       reached.set(name, next)
       queue.push(next)
     }
   }
   return [...reached.values()]
+}
+
+/** The events that a machine decides; none when it refuses. */
+export function eventsOf(machine: Pick<Machine, 'decide'>, state: MachineState, message: Message): readonly Event[] {
+  const decision = machine.decide(state, message)
+  return 'events' in decision ? decision.events : []
 }
 
 /** The name of a state, such as `active.failing` or `ATIVO+known`. */

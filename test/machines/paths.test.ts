@@ -4,12 +4,12 @@ import { type AnyMachineSnapshot, initialTransition, type SnapshotFrom, transiti
 import { chartOf, nodesUnder, type StateMeta, statePath } from '../../src/machines/definition/chart-rules.ts'
 import type { MachineState } from '../../src/machines/definition/machine.ts'
 import type { MessageWithParts } from '../../src/vocabulary/message.ts'
-import { explore, nameOf, statePaths } from './explore.ts'
-import { samples } from './samples.ts'
+import { eventsOf, explore, nameOf, statePaths } from './explore.ts'
+import { namedSamples } from './samples.ts'
 
-const charted = samples.flatMap(({ more = [], walks = [], ...sample }) => {
+const charted = namedSamples.flatMap(({ more = [], walks = [], ...sample }) => {
   const chart = chartOf(sample.machine)
-  return chart ? [{ ...sample, name: sample.machine.name, more, walks, chart }] : []
+  return chart ? [{ ...sample, more, walks, chart }] : []
 })
 
 describe.each(charted)('$name', ({ machine, messages, more, walks, chart }) => {
@@ -27,9 +27,9 @@ describe.each(charted)('$name', ({ machine, messages, more, walks, chart }) => {
     const names = new Set<string>()
     const pool = [machine.initial]
     const send = (from: MachineState, message: MessageWithParts) => {
-      const [count, decision] = [untaken.size, machine.decide(from, message)]
+      const count = untaken.size
       let state = from
-      for (const event of 'events' in decision ? decision.events : []) {
+      for (const event of eventsOf(machine, from, message)) {
         if ([...untaken].some(({ eventType }) => eventType === event.type))
           for (const each of chart.getTransitionData(state as AnyMachineSnapshot, event)) untaken.delete(each)
         state = machine.evolve(state, event)
@@ -49,12 +49,7 @@ describe.each(charted)('$name', ({ machine, messages, more, walks, chart }) => {
   })
 
   test("it reaches the same states as with xstate's own transition", () => {
-    const events = reached.flatMap(({ state }) =>
-      messages.flatMap(message => {
-        const decision = machine.decide(state, message)
-        return 'events' in decision ? decision.events : []
-      }),
-    )
+    const events = reached.flatMap(({ state }) => messages.flatMap(message => eventsOf(machine, state, message)))
     const [initial] = initialTransition(chart)
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...events), { maxLength: 30 }), given => {

@@ -321,3 +321,6 @@ export const samples: readonly Sample[] = [
     ],
   },
 ]
+
+/** The samples, each with the name of its machine. */
+export const namedSamples = samples.map(sample => ({ ...sample, name: sample.machine.name }))

@@ -6,9 +6,10 @@ import { isEndShown } from '../../../src/machines/consent/standing.ts'
 import type { ConsentStatus } from '../../../src/machines/consent/status.ts'
 import { type ConsentRow, consents } from '../../../src/views/consents.ts'
 import type { Message } from '../../../src/vocabulary/message.ts'
-import { samples } from '../samples.ts'
+import { eventsOf } from '../explore.ts'
+import { namedSamples } from '../samples.ts'
 
-const sampled = samples.find(({ machine }) => machine.name === 'consent')?.messages ?? []
+const sampled = namedSamples.find(({ name }) => name === 'consent')?.messages ?? []
 const reading = { createdAt: '2026-11-20T12:00:00.000Z', expiresAt: null, controller: null }
 const statuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO']
 const times = ['2026-11-20T15:00:00.000Z', '2026-11-20T15:02:00.000Z']
@@ -51,8 +52,7 @@ test('the row of a consent says what its chart knows, whatever happens in which 
       let version = 0
       for (const each of messages) {
         if (!isPossible(each, state as ConsentChartState)) continue
-        const decision = consentMachine.decide(state, each)
-        for (const event of 'events' in decision ? decision.events : []) {
+        for (const event of eventsOf(consentMachine, state, each)) {
           version += 1
           state = consentMachine.evolve(state, event)
           const recorded = {

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { writeRequestToken } from '../../../src/adapters/token/protocol.ts'
 import { hostToken } from '../../../src/api/validations/tokens.ts'
-import { type Fault, type FaultKind, type RunningServices, startServices } from '../../../src/simulation/index.ts'
+import { type Fault, type FaultKind, startServices } from '../../../src/simulation/index.ts'
 import { type Kind, kinds, openThreeCalls } from '../../adapters/three-calls.ts'
 import { openServices } from '../../support/world.ts'
 
@@ -40,12 +40,7 @@ const table: Record<FaultKind, Row> = {
   clockSkew: { ...all('settled'), fault: { ms: 2 * hourMs } },
 }
 
-let services: RunningServices
-
-beforeAll(async () => {
-  services = await startServices({ policies: { tokenService: { reissue: 'revoke' } } })
-})
-
+const services = await startServices({ policies: { tokenService: { reissue: 'revoke' } } })
 afterAll(() => services.close())
 
 /** Requests a new token, which ends the older ones. */
@@ -58,25 +53,18 @@ async function newToken(): Promise<string> {
 /** Clients with open connections to both services, whose TLS sessions could be resumed. */
 async function givenOpenConnections(budgetMs = 10_000) {
   const { consentService, validationService } = services.options
-  const { ca, client } = services
+  const { ca, client, samples } = services
+  const consent = services.consentService.addConsent({ cpf: samples.cpf })
   const urls = { consentUrl: consentService.baseUrl, validationUrl: validationService.baseUrl }
-  const opened = openThreeCalls(
-    {
-      ...urls,
-      service: validationService.service,
-      tokens: hostToken(newToken),
-      consent: services.consentService.addConsent({ cpf: services.samples.cpf }),
-    },
-    { ca, certificate: client, budgetMs },
-  )
-  expect(await opened.calls.read()).toMatchObject({ status: 'settled' })
-  expect(await opened.calls.paid()).toMatchObject({ status: 'settled' })
-  return opened
+  const given = { ...urls, service: validationService.service, tokens: hostToken(newToken), consent }
+  const { calls } = openThreeCalls(given, { ca, certificate: client, budgetMs })
+  for (const call of [calls.read, calls.paid]) expect(await call()).toMatchObject({ status: 'settled' })
+  return calls
 }
 
 describe.each(Object.entries(table))('%s', (name, { fault, reason, budgetMs, ...expected }) => {
   test.each(kinds)('%s', async kind => {
-    const { calls } = await givenOpenConnections(budgetMs)
+    const calls = await givenOpenConnections(budgetMs)
     // The keys of the table are the kinds.
     await services.faults.add({ kind: name as FaultKind, ...fault })
     const outcome = await calls[kind]()
@@ -89,7 +77,7 @@ describe.each(Object.entries(table))('%s', (name, { fault, reason, budgetMs, ...
 })
 
 test('only the named service presents a bad certificate, as often as the fault says', async () => {
-  const { calls } = await givenOpenConnections()
+  const calls = await givenOpenConnections()
   await services.faults.add({ kind: 'expiredCertificate', service: 'validationService', times: 3 })
   expect((await calls.read()).status).toBe('settled')
   // An unsent call is tried three times.
@@ -98,7 +86,7 @@ test('only the named service presents a bad certificate, as often as the fault s
 })
 
 test('an answer under way finishes before a bad certificate is presented', async () => {
-  const { calls } = await givenOpenConnections()
+  const calls = await givenOpenConnections()
   await services.faults.add({ kind: 'delay', ms: 100, times: 1 })
   const reading = calls.read()
   await expect.poll(() => services.requests.at(-1)?.method).toBe('GET')
