@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import * as client from '../../src/adapters/portal/protocol.ts'
 import * as wire from '../../src/adapters/portal/wire.ts'
-import { createReceiver, type IncomingNotification } from '../../src/adapters/receiver/receiver.ts'
 import type { PortalPolicies } from '../../src/simulation/services/policies.ts'
+import { givenReceiver } from '../adapters/receiver/given-receiver.ts'
 import { dayMs, exact, exactText, open, portalHeaders, secondMs } from './opened-services.ts'
 
 const evento = 'dimp-situacao-import'
@@ -55,8 +55,14 @@ async function given(policies: PortalPolicies = {}) {
   return { ...opened, url, write, post, put, get, subscribe, remove, listed, listedIds, failures, notified }
 }
 
+/** A portal with one subscription. */
+async function givenOne() {
+  const opened = await given()
+  return { ...opened, id: await opened.subscribe() }
+}
+
 /** A subscription whose receiver records notifications, and answers as it is told to when one is delivered. */
-async function givenReceiver(policies: PortalPolicies = {}) {
+async function givenDeliveries(policies: PortalPolicies = {}) {
   const opened = await given(policies)
   const received: { method: string; path: string; headers: Record<string, string>; text: string }[] = []
   let status = 204
@@ -88,7 +94,7 @@ export function portalContract(): void {
   })
 
   test('a listed subscription has the nine fields, with times as dd-MM-yyyy HH:mm:ss', async () => {
-    const { at, send, clock, notified, remove, id } = await givenReceiver()
+    const { at, send, clock, notified, remove, id } = await givenDeliveries()
     const ask = () => exactText(list, send(client.writeList(at.portal, portalHeaders)))
     const none = { dataExclusao: null, motivoExclusao: null, dataUltimoSucesso: null }
     const fresh = { id, ...wanted, dataRegistro: '20-11-2026 09:00:00', ...none }
@@ -109,8 +115,7 @@ export function portalContract(): void {
   })
 
   test('Change answers id, evento and endpoint, and no secrets', async () => {
-    const { at, send, subscribe, listed } = await given()
-    const id = await subscribe()
+    const { at, send, listed, id } = await givenOne()
     const named = { evento: 'outro', endpoint: `${endpoint}/2` }
     const next = { ...named, chaveSecreta: 'nova', chaveAutenticacao: 'x' }
     const response = await send(client.writeChange(at.portal, portalHeaders, id, next))
@@ -174,8 +179,7 @@ export function portalContract(): void {
   })
 
   test('evento and keys that no header carries unchanged are a 422, on Subscribe and on Change', async () => {
-    const { post, put, subscribe, listed } = await given()
-    const id = await subscribe()
+    const { post, put, listed, id } = await givenOne()
     for (const wrong of ['€', 'a\rb', 'a\nb', ' a', 'a '])
       for (const name of ['evento', 'chaveSecreta', 'chaveAutenticacao']) {
         const body = { ...wanted, evento: 'outro', [name]: wrong }
@@ -219,8 +223,7 @@ export function portalContract(): void {
   })
 
   test('on Change the endpoint is a secure URL on any port', async () => {
-    const { put, subscribe, listed } = await given()
-    const id = await subscribe()
+    const { put, listed, id } = await givenOne()
     for (const wrong of [`http://${host}/`, 'receptor', ...onlyAlmostSecure])
       expect((await put(id, { id, evento, endpoint: wrong })).status, wrong).toBe(422)
     expect(await listed()).toMatchObject([{ endpoint }])
@@ -228,8 +231,7 @@ export function portalContract(): void {
   })
 
   test('id, evento and endpoint are required on Change, and the id must match the path', async () => {
-    const { put, subscribe, listed } = await given()
-    const id = await subscribe()
+    const { put, listed, id } = await givenOne()
     const without = [
       { evento, endpoint },
       { id, endpoint },
@@ -241,14 +243,13 @@ export function portalContract(): void {
   })
 
   test('a Change without the optional fields clears them', async () => {
-    const { put, subscribe, listed } = await given()
-    const id = await subscribe()
+    const { put, listed, id } = await givenOne()
     expect((await put(id, { id, evento, endpoint })).status).toBe(200)
     expect(await listed()).toMatchObject([{ chaveSecreta: null, chaveAutenticacao: null }])
   })
 
   test('Delete answers no fields, records the time, and stops the notifications', async () => {
-    const { id, remove, listed, notified, received, clock } = await givenReceiver()
+    const { id, remove, listed, notified, received, clock } = await givenDeliveries()
     await clock.advance(secondMs)
     const response = await remove(id)
     expect(response.status).toBe(200)
@@ -260,16 +261,14 @@ export function portalContract(): void {
   })
 
   test('Delete requires the id as a JSON field too, and it must match the path', async () => {
-    const { write, subscribe, listed } = await given()
-    const id = await subscribe()
+    const { write, listed, id } = await givenOne()
     for (const body of [null, '', '{}', JSON.stringify({ id: String(id) }), JSON.stringify({ id: id + 1 })])
       expect((await write('DELETE', `/${id}`, body)).status, String(body)).toBe(422)
     expect(await listed()).toMatchObject([{ id }])
   })
 
   test('a deleted or unknown subscription is a 404 on Change and Delete', async () => {
-    const { put, subscribe, remove, listed } = await given()
-    const id = await subscribe()
+    const { put, remove, listed, id } = await givenOne()
     await remove(id)
     for (const each of [id, 77]) {
       expect((await put(each, { id: each, evento, endpoint })).status).toBe(404)
@@ -281,11 +280,10 @@ export function portalContract(): void {
   })
 
   test('an event can be subscribed to again after its subscription was deleted', async () => {
-    const { subscribe, remove, listedIds } = await given()
-    const first = await subscribe()
-    await remove(first)
+    const { subscribe, remove, listedIds, id } = await givenOne()
+    await remove(id)
     const second = await subscribe()
-    expect(second).not.toBe(first)
+    expect(second).not.toBe(id)
     expect(await listedIds()).toEqual([second])
   })
 
@@ -306,7 +304,7 @@ export function portalContract(): void {
   })
 
   test('a notification is one POST of JSON with the documented headers', async () => {
-    const { portal, received, id } = await givenReceiver()
+    const { portal, received, id } = await givenDeliveries()
     expect(await portal.notify(notice)).toEqual([{ subscription: id, isDelivered: true, description: '' }])
     const headers = {
       ...{ 'content-type': 'application/json', 'event-type': evento, secret: 'chave-um', authorization: 'Basic YTpi' },
@@ -316,7 +314,7 @@ export function portalContract(): void {
   })
 
   test('a subscription without keys is notified without the headers secret and authorization', async () => {
-    const { notified, received, put, id } = await givenReceiver()
+    const { notified, received, put, id } = await givenDeliveries()
     await put(id, { id, evento, endpoint })
     await notified()
     expect(received).toHaveLength(1)
@@ -325,15 +323,7 @@ export function portalContract(): void {
 
   test('each kind of recipient is sent, and read by the receiver', async () => {
     const { portal, receive, subscribe, clock } = await given()
-    const stored: IncomingNotification[] = []
-    const receiver = createReceiver({
-      clock,
-      sources: 'any',
-      secretsOf: async () => [keys],
-      store: async incoming => void stored.push(incoming),
-      onRefused: () => undefined,
-      onStoreError: () => undefined,
-    })
+    const { receiver, stored, bodies } = givenReceiver({ clock, sources: 'any', secretsOf: async () => [keys] })
     await receive(host, request => receiver.fetch(request))
     await subscribe()
     for (const destinatarioTipo of wire.recipientKinds)
@@ -343,7 +333,7 @@ export function portalContract(): void {
       [evento, 'CNPJ', '12ABC34501DE35'],
       [evento, 'ORGAO', '26000'],
     ])
-    expect(Buffer.from(stored[0]?.body ?? []).toString()).toBe('{"numero":"26BR1"}')
+    expect(bodies().join()).toBe(Array(3).fill('{"numero":"26BR1"}').join())
   })
 
   test('a notification to a CNPJ goes to all its representatives, and to no others', async () => {
@@ -354,7 +344,7 @@ export function portalContract(): void {
       { headers: third, represents: [{ tipo: 'CNPJ', id: '00000000000191' }] as const },
       { headers: fourth, represents: [{ tipo: 'ORGAO', id: '12ABC34501DE35' }] as const },
     ]
-    const { notified, subscribe, received, id } = await givenReceiver({ represents: [matriz], users })
+    const { notified, subscribe, received, id } = await givenDeliveries({ represents: [matriz], users })
     const same = await subscribe({}, second)
     await subscribe({ endpoint: `https://${host}/outra-empresa` }, third)
     await subscribe({ endpoint: `https://${host}/orgao` }, fourth)
@@ -368,7 +358,7 @@ export function portalContract(): void {
     const second = { authorization: 'dois' }
     const person = { tipo: 'CPF', id: '25774435016' } as const
     const users = [{ headers: second, represents: [{ tipo: 'ORGAO', id: '26000' }] as const }]
-    const { notified, subscribe, received, id } = await givenReceiver({ represents: [person], users })
+    const { notified, subscribe, received, id } = await givenDeliveries({ represents: [person], users })
     const other = await subscribe({ endpoint: `https://${host}/orgao` }, second)
     expect(await notified({ destinatarioTipo: 'CPF', destinatarioId: '25774435016' })).toEqual([id])
     expect(await notified({ destinatarioTipo: 'CPF', destinatarioId: '52998224725' })).toEqual([])
@@ -379,7 +369,7 @@ export function portalContract(): void {
 
   test('by default every user represents everyone', async () => {
     const second = { authorization: 'dois' }
-    const { notified, subscribe, id } = await givenReceiver({ users: [{ headers: second }] })
+    const { notified, subscribe, id } = await givenDeliveries({ users: [{ headers: second }] })
     const other = await subscribe({ endpoint: `https://${host}/outro-usuario` }, second)
     for (const destinatarioTipo of wire.recipientKinds) {
       const destinatarioId = recipientIds[destinatarioTipo]
@@ -388,7 +378,7 @@ export function portalContract(): void {
   })
 
   test('a notification goes to the subscriptions of its event only', async () => {
-    const { notified, received, subscribe, id } = await givenReceiver()
+    const { notified, received, subscribe, id } = await givenDeliveries()
     const other = await subscribe({ evento: 'outro', endpoint: `${endpoint}/2` })
     expect(await notified()).toEqual([id])
     expect(await notified({ evento: 'outro' })).toEqual([other])
@@ -397,14 +387,14 @@ export function portalContract(): void {
   })
 
   test('an endpoint with two subscriptions for one event is notified once for each', async () => {
-    const { notified, received, subscribe, id } = await givenReceiver({ duplicateEvent: 'accept' })
+    const { notified, received, subscribe, id } = await givenDeliveries({ duplicateEvent: 'accept' })
     const second = await subscribe()
     expect(await notified()).toEqual([id, second])
     expect(received).toHaveLength(2)
   })
 
   test('only a 2xx is a success: there is no retry, and redirects are not followed', async () => {
-    const { portal, received, deliver, failures, listed } = await givenReceiver()
+    const { portal, received, deliver, failures, listed } = await givenDeliveries()
     for (const status of [302, 400, 404, 500, 503])
       expect(await deliver(status)).toMatchObject([{ isDelivered: false, description: `HTTP ${status}` }])
     expect(received).toHaveLength(5)
@@ -416,7 +406,7 @@ export function portalContract(): void {
   })
 
   test('by policy a failed delivery is retried at once, and makes one failure record', async () => {
-    const { portal, received, deliver, failures } = await givenReceiver({ tries: 3 })
+    const { portal, received, deliver, failures } = await givenDeliveries({ tries: 3 })
     expect(await deliver(500)).toMatchObject([{ isDelivered: false, description: 'HTTP 500' }])
     expect(received).toHaveLength(3)
     expect(await failures()).toHaveLength(1)
@@ -426,7 +416,7 @@ export function portalContract(): void {
   })
 
   test('by policy a redirect is followed with the same POST', async () => {
-    const { received, deliver } = await givenReceiver({ redirects: 'follow' })
+    const { received, deliver } = await givenDeliveries({ redirects: 'follow' })
     expect(await deliver(302)).toMatchObject([{ isDelivered: true }])
     const [first] = received
     expect(first?.path).toBe('/averba')
@@ -434,7 +424,7 @@ export function portalContract(): void {
   })
 
   test('dataUltimoSucesso is the time of the last success', async () => {
-    const { deliver, listed, clock } = await givenReceiver()
+    const { deliver, listed, clock } = await givenDeliveries()
     for (const status of [204, 204, 500]) {
       await deliver(status)
       await clock.advance(secondMs)
@@ -443,7 +433,7 @@ export function portalContract(): void {
   })
 
   test('a failure record has id, data, descricao, evento and conteudo, and no others', async () => {
-    const { at, send, deliver } = await givenReceiver()
+    const { at, send, deliver } = await givenDeliveries()
     await deliver(500)
     const { body, text } = await exactText(failureList, send(client.writeFailures(at.portal, portalHeaders, null)))
     const said = { data: '20-11-2026 09:00:00', descricao: 'HTTP 500', evento, conteudo: '{"numero":"26BR1"}' }
@@ -456,7 +446,7 @@ export function portalContract(): void {
   })
 
   test('ids are numbers of up to ten digits', async () => {
-    const { deliver, failures, listed } = await givenReceiver()
+    const { deliver, failures, listed } = await givenDeliveries()
     await deliver(500)
     const ids = [...(await listed()), ...(await failures())].map(each => each.id)
     expect(ids).toHaveLength(2)
@@ -467,7 +457,7 @@ export function portalContract(): void {
   })
 
   test('failures are queried by day, ddMMyyyy in Brasilia, or for today without data', async () => {
-    const { at, send, deliver, failures, clock } = await givenReceiver()
+    const { at, send, deliver, failures, clock } = await givenDeliveries()
     const [before, after] = [{ data: '20-11-2026 23:59:59' }, { data: '21-11-2026 00:00:00' }]
     await clock.advance(15 * 3_600 * secondMs - secondMs)
     await deliver(500)
@@ -492,7 +482,7 @@ export function portalContract(): void {
   })
 
   test('failure records are kept for thirty days, and no longer', async () => {
-    const { deliver, failures, clock } = await givenReceiver()
+    const { deliver, failures, clock } = await givenDeliveries()
     await deliver(500)
     await clock.advance(30 * dayMs)
     expect(await failures('?data=20112026')).toHaveLength(1)
@@ -501,7 +491,7 @@ export function portalContract(): void {
   })
 
   test('thirty days with only errors delete a subscription, twenty-nine do not', async () => {
-    const { deliver, listed, listedIds, clock, id } = await givenReceiver()
+    const { deliver, listed, listedIds, clock, id } = await givenDeliveries()
     await deliver(500)
     await clock.advance(29 * dayMs)
     await deliver(500)
@@ -518,7 +508,7 @@ export function portalContract(): void {
   })
 
   test('a success restarts the thirty days', async () => {
-    const { deliver, listed, clock } = await givenReceiver()
+    const { deliver, listed, clock } = await givenDeliveries()
     await deliver(500)
     await clock.advance(29 * dayMs)
     await deliver(204)
@@ -530,8 +520,7 @@ export function portalContract(): void {
   })
 
   test('a subscription without any delivery is not deleted', async () => {
-    const { subscribe, listed, clock } = await given()
-    await subscribe()
+    const { listed, clock } = await givenOne()
     await clock.advance(90 * dayMs)
     expect(await listed()).toHaveLength(1)
   })
