@@ -43,11 +43,10 @@ function checkParameters(described: Described, request: Request): string[] {
   const known = parameters.filter(each => each.in === 'query').map(each => each.name)
   const unknown = [...new URL(request.url).searchParams.keys()].filter(name => !known.includes(name))
   const violations = parameters.flatMap(parameter => {
+    const { name, schema, required } = parameter
     const value = valueOf(parameter, described, request)
-    if (value === undefined) return parameter.required ? [`${parameter.name} is missing`] : []
-    return checkValue(document, parameter.schema, parseParameter(value, parameter.schema)).map(
-      wrong => `${parameter.name}: ${wrong}`,
-    )
+    if (value === undefined) return required ? [`${name} is missing`] : []
+    return checkValue(document, schema, parseParameter(value, schema)).map(wrong => `${name}: ${wrong}`)
   })
   return [...unknown.map(name => `${name} is not a parameter`), ...violations]
 }

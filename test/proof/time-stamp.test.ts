@@ -36,8 +36,7 @@ function stamp(text: string, digest = 'sha256', isToken = true): Uint8Array {
 test.each(['sha256', 'sha384', 'sha512'])('a time stamp with %s is read as Sigstore reads it', async digest => {
   const [token, answer] = [stamp('log\n3\nAAA\n', digest), stamp('log\n3\nAAA\n', digest, false)]
   const theirs = RFC3161Timestamp.parse(Buffer.from(answer)).tstInfo
-  for (const bytes of [token, answer]) {
-    const read = readTimeStamp(bytes)
+  for (const read of [readTimeStamp(token), readTimeStamp(answer)]) {
     expect(read?.imprint).toBe(theirs.messageImprintHashedMessage.toString('hex'))
     expect(read?.algorithm.replace('-', '').toLowerCase()).toBe(digest)
     expect(Math.abs(Date.parse(read?.at ?? '') - theirs.genTime.getTime())).toBeLessThan(60_000)
@@ -60,26 +59,22 @@ test('bytes that are not a time stamp, or a stamp with SHA-1, are rejected', () 
   )
 })
 
-/** The token with another time of 14 digits. Its signature becomes wrong, but is not verified. */
-function withTime(token: Uint8Array, time: string): Uint8Array {
-  const text = Buffer.from(token).toString('latin1')
-  return Uint8Array.from(Buffer.from(text.replace(/\d{14}(?=Z)/g, time), 'latin1'))
-}
-
-test.each([
-  ['20280229235959', '2028-02-29T23:59:59Z'],
-  ['20270229000000', undefined],
-  ['20260431000000', undefined],
-  ['20261321161321', undefined],
-  ['20260021161321', undefined],
-  ['20261100161321', undefined],
-  ['20261132161321', undefined],
-  ['20261121240000', undefined],
-  ['20261121166000', undefined],
-  ['20261121161361', undefined],
-  ['99999999999999', undefined],
-])('the time %s is read as %s', (time, at) => {
-  expect(readTimeStamp(withTime(stamp('text'), time))?.at).toBe(at)
+test('a time that does not exist is rejected', () => {
+  const text = Buffer.from(stamp('text')).toString('latin1')
+  // The signature becomes wrong, but is not verified.
+  const atOf = (time: string) =>
+    readTimeStamp(Uint8Array.from(Buffer.from(text.replace(/\d{14}(?=Z)/g, time), 'latin1')))?.at
+  expect(atOf('20280229235959')).toBe('2028-02-29T23:59:59Z')
+  const noDays = ['20270229000000', '20260431000000', '20261321161321', '20260021161321', '20261100161321']
+  for (const time of [
+    ...noDays,
+    '20261132161321',
+    '20261121240000',
+    '20261121166000',
+    '20261121161361',
+    '9'.repeat(14),
+  ])
+    expect(atOf(time), time).toBeUndefined()
 })
 
 /** A log with a person, and a bundle of it. Its checkpoints have what the anchor answers to their notes, if any. */
@@ -105,9 +100,8 @@ test('a time stamp is compared with its checkpoint, and the verdict says what it
     expect([faults, anchored]).toEqual([[], 0])
     expect(level).not.toBe('anchored')
     expect(stamped).toEqual({ size: events, at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]+Z$/) })
-    expect(unproven.join()).toMatch(
-      /That an authority gave its time stamps: .* Verify its signature with "openssl ts -verify"/,
-    )
+    const gap = /That an authority gave its time stamps: .* Verify its signature with "openssl ts -verify"/
+    expect(unproven.join()).toMatch(gap)
   }
   const path = join(bundle, 'checkpoints.ndjson')
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n')

@@ -14,25 +14,21 @@ test('a strict verifier accepts the certificates, those of an authority that goe
   const again = await createAuthority(now, undefined, await first.save())
   expect(again.ca).toBe(first.ca)
   const folder = temporaryFolder()
-  const write = (name: string, text: string) => {
-    writeFileSync(join(folder, name), text)
-    return name
+  writeFileSync(join(folder, 'ca.pem'), first.ca)
+  const verify = (purpose: string, { cert }: { cert: string }) => {
+    writeFileSync(join(folder, 'x.pem'), cert)
+    const args = ['verify', '-x509_strict', '-purpose', purpose, '-CAfile', 'ca.pem', 'x.pem']
+    return execFileSync('openssl', args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
   }
-  const verify = (purpose: string, file: string) =>
-    execFileSync('openssl', ['verify', '-x509_strict', '-purpose', purpose, '-CAfile', 'ca.pem', file], {
-      ...{ cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] },
-    })
-  write('ca.pem', first.ca)
   const server = await first.issueServer(['localhost', '*.exemplo.br', '127.0.0.1'])
   const client = await again.issueClient('gestora de ação')
-  expect(verify('sslserver', write('server.pem', server.cert))).toBe('server.pem: OK\n')
-  expect(verify('sslclient', write('client.pem', client.cert))).toBe('client.pem: OK\n')
-  expect(() => verify('sslclient', 'server.pem')).toThrow(/unsuitable certificate purpose/)
+  expect(verify('sslserver', server)).toBe('x.pem: OK\n')
+  expect(verify('sslclient', client)).toBe('x.pem: OK\n')
+  expect(() => verify('sslclient', server)).toThrow(/unsuitable certificate purpose/)
   const expired = await first.issueExpiredServer(['localhost'])
-  expect(() => verify('sslserver', write('expired.pem', expired.cert))).toThrow(/certificate has expired/)
-  const other = await createAuthority(now)
-  const foreign = await other.issueServer(['localhost'])
-  expect(() => verify('sslserver', write('foreign.pem', foreign.cert))).toThrow()
+  expect(() => verify('sslserver', expired)).toThrow(/certificate has expired/)
+  const foreign = await (await createAuthority(now)).issueServer(['localhost'])
+  expect(() => verify('sslserver', foreign)).toThrow()
 
   const parsed = new X509Certificate(server.cert)
   expect(parsed.subjectAltName).toBe('DNS:localhost, DNS:*.exemplo.br, IP Address:127.0.0.1')
