@@ -129,21 +129,11 @@ describe('the table of consent', () => {
   const requested = (status: string) => ({ type: 'consent.changeRequested', data: { status } })
   const statesOf = (...events: Event[]) => events.reduce((at, event) => statesAfter(at, headerOf(event, '')), start)
 
-  const vanished = { type: 'consent.vanished', data: {} }
-
-  test('rejects an event that one region does not take', () => {
-    const revoke = headerOf(requested('REVOGADO'), 'consent.revoke')
-    expect(findViolation(statesOf(appeared), revoke)).toBeUndefined()
-    const seen = { type: 'consent.changeSeen', data: { status: 'REVOGADO' } }
-    for (const event of [{ type: 'consent.erased', data: {} }, seen, vanished, requested('REVOGADO')])
-      expect(findViolation(statesOf(appeared, event), revoke)).toContain('in this state')
-  })
-
   test('rejects a consent that appears although it is listed, and one that is described before it appears', () => {
     const revoked = { ...appeared, data: { status: 'REVOGADO' } }
     const appears = headerOf(appeared, 'consent.observe')
     expect(findViolation(statesOf(revoked), appears)).toContain('in this state')
-    expect(findViolation(statesOf(revoked, vanished), appears)).toBeUndefined()
+    expect(findViolation(statesOf(revoked, { type: 'consent.vanished', data: {} }), appears)).toBeUndefined()
     for (const type of ['consent.described', 'consent.conflicted']) {
       const described = headerOf({ ...appeared, type }, 'consentService.consentRead')
       expect(findViolation(start, described)).toContain('in this state')
@@ -153,28 +143,6 @@ describe('the table of consent', () => {
   test('rejects an event whose data belongs to another command', () => {
     const violation = findViolation(statesOf(appeared), headerOf(requested('REVOGADO'), 'consent.approve'))
     expect(violation).toBe('"consent.approve" leads to another "consent.changeRequested"')
-  })
-
-  test('accepts a full reading that a list requests, because the history contradicts it', () => {
-    const reading = { status: 'ATIVO', createdAt: null, expiresAt: null, controller: null }
-    const listed = { ...reading, consent: 'c', subject: 's', askedAt: '2026-11-22T12:00:00.000Z' }
-    const history = [{ status: 'REVOGADO', since: '2026-11-20T12:00:00.000Z' }]
-    let [state, states] = [consentMachine.initial, start]
-    const types: string[] = []
-    for (const message of [
-      { type: 'consent.observe', data: listed },
-      { type: 'consentService.consentRead', data: { ...reading, history } },
-      { type: 'consent.observe', data: listed },
-    ]) {
-      for (const event of eventsOf(consentMachine, state, message)) {
-        const header = headerOf(event, message.type)
-        expect(findViolation(states, header)).toBeUndefined()
-        states = statesAfter(states, header)
-        state = consentMachine.evolve(state, event)
-        types.push(event.type)
-      }
-    }
-    expect(types.at(-1)).toBe('consent.detailRequested')
   })
 })
 
