@@ -148,15 +148,3 @@ test('a deletion at the portal is recorded once it is listed, by the right side,
   // The sequences must cover all cases.
   for (const [name, count] of Object.entries(reached)) expect(count, name).toBeGreaterThan(20)
 })
-
-test('after 29 days of errors both sides are active, after 30 both are deleted', () => {
-  const pair = new Pair()
-  for (const step of ['deliveryFailed', 29 * 24, 'failures', 'list'] as const) pair.take(step)
-  const failing = { registration: { registered: 'active' }, health: 'failing' }
-  expect([pair.life.state, pair.state.value]).toMatchObject(['active', failing])
-  pair.take(24)
-  expect([pair.look().state, pair.state.value]).toMatchObject(['deleted', failing])
-  pair.take('list')
-  expect(pair.state.value).toMatchObject({ registration: { deleted: 'byPortal' } })
-  expect(pair.deletions).toEqual([{ by: 'portal', deletedAt: toInstant(30 * dayMs) }])
-})
