@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
-import { decides, samples, scenario, shows, type World } from '../../../src/simulation/index.ts'
+import { decides, scenario, shows } from '../../../src/simulation/index.ts'
+import { readConsent } from '../../support/given-consent.ts'
 
 /** Input as from JavaScript, without type checks. */
 const untyped = (given: unknown) => given as never
@@ -52,10 +53,7 @@ describe('a scenario', () => {
 
   test('an event may be expected by its members or by a function', async () => {
     await scenario({
-      when: async ({ averba }: World) => {
-        const subject = await averba.consents.enrol({ cpf: samples.cpf })
-        await averba.consents.sync({ subject })
-      },
+      when: readConsent,
       expected: {
         events: [event => expect(event.type).toMatch(/enrolled$/), { type: 'subject.synced' }],
         without: ['log.resumed'],

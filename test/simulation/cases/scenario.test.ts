@@ -43,11 +43,8 @@ test('time passes until when has ended, and pending effects run afterwards', asy
       },
     },
   })
-  await scenario({
-    world: { faults: [{ kind: 'delay', ms: 5_000, service: 'validationService', times: 1 }] },
-    when: validate,
-    expected: { result: { status: 'settled' } },
-  })
+  const world = { faults: [{ kind: 'delay', ms: 5_000, service: 'validationService', times: 1 }] } as const
+  await scenario({ world, when: validate, expected: { result: { status: 'settled' } } })
 })
 
 test('given may run the engine for a while, and when may move the clock itself', async () => {
@@ -205,9 +202,8 @@ describe('handlers that fail', () => {
     }
     await scenario({ given: () => (call: number) => call > 2, when })
     expect(calls).toBe(3)
-    await expect(scenario({ given: () => () => false, when })).rejects.toThrow(
-      /not 1\n {2}the follower "crm" after position \d+: failed 8 times, parked: RangeError/,
-    )
+    const parked = /not 1\n {2}the follower "crm" after position \d+: failed 8 times, parked: RangeError/
+    await expect(scenario({ given: () => () => false, when })).rejects.toThrow(parked)
   })
 })
 
