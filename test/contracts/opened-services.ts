@@ -17,8 +17,6 @@ export const [secondMs, dayMs] = [1_000, 86_400_000] as const
 /** The exchanges of the suite, which are checked against the documents. */
 export const watch = new Watch()
 
-export type OpenedServices = Awaited<ReturnType<typeof open>>
-
 /** Opens the four services over TLS for the current test, which closes them at its end. */
 export async function open(policies: Policies = {}) {
   const clock = new VirtualClock()
