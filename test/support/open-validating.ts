@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type { Averba, AverbaOptions } from '../../src/index.ts'
 import { samples, type World, type WorldOptions } from '../../src/simulation/index.ts'
+import { holdingAnswer } from './answers.ts'
 import { openEngine, openWorld, validationServiceWith } from './world.ts'
 
 /** Whether a request asks for a token. */
@@ -49,17 +50,7 @@ export function openValidatingBeside(
 /** A world whose validation service is `left` with a request, and gives its answer only after `answer()`. */
 export async function openWaiting(
   options: WorldOptions = {},
-): Promise<World & { readonly left: Promise<void>; answer(): void }> {
-  const [left, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const world = await openWorld({
-    ...options,
-    async intercept(request, forward) {
-      const response = await forward(request)
-      if (!isValidation(request)) return response
-      left.resolve()
-      await answered.promise
-      return response
-    },
-  })
-  return Object.assign(world, { left: left.promise, answer: () => answered.resolve() })
+): Promise<World & { left: Promise<void>; answer(): void }> {
+  const { intercept, given, release } = holdingAnswer(isValidation)
+  return Object.assign(await openWorld({ ...options, intercept }), { left: given, answer: release })
 }
