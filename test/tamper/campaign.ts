@@ -2,6 +2,7 @@ import { copyFileSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { AverbaError, diagnoseStore, openAverba, verifyLog } from '../../src/index.ts'
 import { eraseSamplePersons } from '../support/explained-absences.ts'
+import { notify } from '../support/notify.ts'
 import { makeSampleStore } from '../support/sample-store.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
 import type { Mutation } from './mutations.ts'
@@ -13,21 +14,15 @@ export interface TriedMutation {
   readonly isUntold: boolean
 }
 
+const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
+
 /** Makes a closed log with all kinds of rows, an older copy of it, and another log, with their keyrings and marks. */
 export async function makeSample(notifications: number): Promise<string> {
   const store = await makeSampleStore(notifications, eraseSamplePersons)
   for (const end of ['', '.mark']) copyFileSync(`${store}${end}`, `${store}.older${end}`)
   // Opened once more, so that the log has a later checkpoint than the older copy.
-  const averba = await openAverba({ store, receiver: { publicUrl: 'https://receptor.exemplo.br/averba' } })
-  for (let i = 0; i < 5; i++) {
-    const headers = { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
-    const request = new Request('https://receptor.exemplo.br/averba', {
-      method: 'POST',
-      headers,
-      body: `{"later":${i}}`,
-    })
-    await averba.receiver.fetch(request, { remoteAddress: '161.148.0.1' })
-  }
+  const averba = await openAverba({ store, receiver })
+  for (let later = 0; later < 5; later++) await notify(averba, { later })
   await averba.close()
   const other = temporaryStore()
   await (await openAverba({ store: other })).close()
@@ -53,14 +48,11 @@ export async function tryAll(sample: string, mutations: readonly Mutation[]): Pr
 }
 
 async function isWell(store: string): Promise<boolean> {
-  return diagnoseStore({ store, isDeep: true }).then(
-    ({ problems }) => problems.length === 0,
-    () => false,
-  )
+  const diagnosis = await diagnoseStore({ store, isDeep: true }).catch(() => undefined)
+  return diagnosis?.problems.length === 0
 }
 
 async function opens(store: string): Promise<boolean> {
-  const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
   try {
     await (await openAverba({ store, receiver })).close()
     return true

@@ -1,11 +1,13 @@
+import type { SQLInputValue } from 'node:sqlite'
 import { AverbaError, type SubjectRef, verifyLog } from '../../src/index.ts'
 import { samples, type World } from '../../src/simulation/index.ts'
 import { leafHash } from '../../src/store/log/tree.ts'
 import { cpfOf } from '../support/cpf-of.ts'
-import { Sqlite } from '../support/sqlite.ts'
+import type { Sqlite } from '../support/sqlite.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
-import { withoutGuards } from '../support/use-database.ts'
+import { useDatabase, withoutGuards } from '../support/use-database.ts'
 import { openWorld } from '../support/world.ts'
+import { rewrite } from './mutations.ts'
 
 /** What the sample holds, by the names of the service and of the log. */
 interface Sample {
@@ -20,10 +22,7 @@ interface Sample {
 }
 
 /** Something that somebody without the keyring writes into the file, so that the engine does what nobody asked for. */
-interface Forgery {
-  readonly name: string
-  forge(database: Sqlite, sample: Sample): void
-}
+type Forge = (database: Sqlite, sample: Sample) => void
 
 /** A forgery that was tried, with what the engine did because of it, and the checks that found it. */
 export interface TriedForgery {
@@ -64,118 +63,71 @@ async function makeSample(): Promise<Sample> {
   return { store, world, requests, subject, other, pending: pending.id, revoked: active.id }
 }
 
-const everyForgery: readonly Forgery[] = [
-  {
-    name: 'a revocation is appended, with its leaf, its call, its receipt and the head',
-    forge: appendRevocation,
+/** Every forgery, by its name. */
+const everyForgery: Readonly<Record<string, Forge>> = {
+  'a revocation is appended, with its leaf, its call, its receipt and the head': appendRevocation,
+  'a call that ended is made due again': database => makeDue(database, 'consentService.changeStatus'),
+  'a paid call in doubt is made due again': database => makeDue(database, 'validationService.validatePerson'),
+  'a paid call in doubt gets a time': database =>
+    database.exec(`update effect set due_at = (select at from head) where state = 'unknown'`),
+  'a reading that ended is made due as a change': database => {
+    database.exec(`update effect set type = 'consentService.changeStatus' where type = 'consentService.listConsents'`)
+    makeDue(database, 'consentService.changeStatus')
   },
-  {
-    name: 'a call that ended is made due again',
-    forge: database => makeDue(database, 'consentService.changeStatus'),
+  'a header and its leaf are changed from PENDENTE to ATIVO': database =>
+    rewriteHeaders(database, text => text.replaceAll('"status":"PENDENTE"', '"status":"ATIVO"')),
+  'a revocation is changed into an approval, with its leaf': database =>
+    rewriteHeaders(database, text =>
+      text.replaceAll('REVOGADO', 'ATIVO').replaceAll('consent.revoked', 'consent.approved'),
+    ),
+  'a row of a view is changed from PENDENTE to ATIVO': database =>
+    database.exec(`update consents set status = 'ATIVO' where status = 'PENDENTE'`),
+  'the digests of two persons are swapped': swapPersons,
+  'an event of another stream is moved into the stream of a consent': database =>
+    database.exec(`update event set version = 1 + (select max(b.version) from event b where b.stream = (
+        select stream from event where header like '%PENDENTE%' order by position limit 1)),
+      stream = (select stream from event where header like '%PENDENTE%' order by position limit 1)
+      where position = (select max(position) from event where type = 'consent.revoked')`),
+  'a revocation is moved into the stream of the log': database =>
+    moveAway(database, 'consent.revoked', 'consent.changeRequested'),
+  'how calls ended is moved into another stream, and they are made due again': database => {
+    moveAway(database, 'consent.revoked', 'effect.attempted', 'validation.inconclusive')
+    makeDue(database, 'consentService.changeStatus')
+    makeDue(database, 'validationService.validatePerson')
+    database.exec('update effect set attempts = 0')
   },
-  {
-    name: 'a paid call in doubt is made due again',
-    forge: database => makeDue(database, 'validationService.validatePerson'),
+  'a stream is said to end before its revocation, which is moved away': database => {
+    moveAway(database, 'consent.revoked', 'consent.changeRequested')
+    database.exec('update stream set version = (select max(version) from event where stream = key)')
   },
-  {
-    name: 'a paid call in doubt gets a time',
-    forge: database => database.exec(`update effect set due_at = (select at from head) where state = 'unknown'`),
-  },
-  {
-    name: 'a reading that ended is made due as a change',
-    forge: database => {
-      database.exec(`update effect set type = 'consentService.changeStatus' where type = 'consentService.listConsents'`)
-      makeDue(database, 'consentService.changeStatus')
-    },
-  },
-  {
-    name: 'a header and its leaf are changed from PENDENTE to ATIVO',
-    forge: database => rewriteHeaders(database, /"status":"PENDENTE"/g, '"status":"ATIVO"'),
-  },
-  {
-    name: 'a revocation is changed into an approval, with its leaf',
-    forge: database => rewriteHeaders(database, /REVOGADO/g, 'ATIVO', /consent\.revoked/g, 'consent.approved'),
-  },
-  {
-    name: 'a row of a view is changed from PENDENTE to ATIVO',
-    forge: database => database.exec(`update consents set status = 'ATIVO' where status = 'PENDENTE'`),
-  },
-  { name: 'the digests of two persons are swapped', forge: swapPersons },
-  {
-    name: 'an event of another stream is moved into the stream of a consent',
-    forge: database =>
-      database.exec(`update event set version = 1 + (select max(b.version) from event b where b.stream = (
-          select stream from event where header like '%PENDENTE%' order by position limit 1)),
-        stream = (select stream from event where header like '%PENDENTE%' order by position limit 1)
-        where position = (select max(position) from event where type = 'consent.revoked')`),
-  },
-  {
-    name: 'a revocation is moved into the stream of the log',
-    forge: database => moveAway(database, 'consent.revoked', 'consent.changeRequested'),
-  },
-  {
-    name: 'how calls ended is moved into another stream, and they are made due again',
-    forge: database => {
-      moveAway(database, 'consent.revoked', 'effect.attempted', 'validation.inconclusive')
-      makeDue(database, 'consentService.changeStatus')
-      makeDue(database, 'validationService.validatePerson')
-      database.exec('update effect set attempts = 0')
-    },
-  },
-  {
-    name: 'a stream is said to end before its revocation, which is moved away',
-    forge: database => {
-      moveAway(database, 'consent.revoked', 'consent.changeRequested')
-      database.exec('update stream set version = (select max(version) from event where stream = key)')
-    },
-  },
-  {
-    name: 'an event is copied to the end of the log, with its tag',
-    forge: database =>
-      database.exec(`insert into event (position, stream, version, type, header, leaf, tag)
-        select (select max(position) + 1 from event), stream, version + 50, type, header, leaf, tag from event
-        where type = 'consent.changeRequested'`),
-  },
-]
-
-interface Found {
-  readonly position: number
-  readonly stream: number
-  readonly key: number
-  readonly name: string
-  readonly version: number
-  readonly type: string
-  readonly header: string
-  readonly tag: string
+  'an event is copied to the end of the log, with its tag': database =>
+    database.exec(`insert into event (position, stream, version, type, header, leaf, tag)
+      select (select max(position) + 1 from event), stream, version + 50, type, header, leaf, tag from event
+      where type = 'consent.changeRequested'`),
 }
 
 function appendRevocation(database: Sqlite): void {
+  type Found = Record<'position' | 'stream' | 'key' | 'version', number> &
+    Record<'name' | 'type' | 'header' | 'tag', string>
   const read = (sql: string) => database.rows<Found>(sql)[0] as Found // It is there.
   const asked = read(`select * from event where type = 'consent.changeRequested'`)
   const target = read(`select stream.key, stream.name, max(event.version) as version, event.header from event
     join stream on stream.key = event.stream where stream.name like 'consent-%' and event.header like '%"ATIVO"%'
     and event.stream <> ${asked.stream}`)
   const end = read('select max(position) + 1 as position, max(tag) as tag from event')
-  const header = JSON.parse(asked.header)
-  Object.assign(header, {
-    stream: target.name,
-    version: target.version + 1,
-    position: end.position,
-    commandId: 'forged',
-  })
+  const [version, { position }] = [target.version + 1, end]
+  const header = { ...JSON.parse(asked.header), stream: target.name, version, position, commandId: 'forged' }
   header.effects[0].opens.record = `${target.name}/1/record`
   const text = JSON.stringify(header)
-  database
-    .prepare('insert into event values (?, ?, ?, ?, ?, ?, ?)')
-    .run(end.position, target.key, target.version + 1, asked.type, text, leafHash(text), end.tag)
-  database
-    .prepare(`insert into effect select ?, 0, ?, type, 'pending', 1, (select at from head), null, 0, '', null, null, null
-      from effect where type = 'consentService.changeStatus'`)
-    .run(end.position, target.key)
-  database
-    .prepare(`insert into receipt select 'forged', digest, code, detail, ?, ?, '' from receipt limit 1`)
-    .run(`${target.name}/${target.version + 1}/0`, end.position)
-  database.prepare('update head set position = ?').run(end.position)
+  const run = (sql: string, ...values: SQLInputValue[]) => database.prepare(sql).run(...values)
+  const event = [position, target.key, version, asked.type, text, leafHash(text), end.tag]
+  run('insert into event values (?, ?, ?, ?, ?, ?, ?)', ...event)
+  const call = `insert into effect select ?, 0, ?, type, 'pending', 1, (select at from head), null, 0, '', null, null, null
+    from effect where type = 'consentService.changeStatus'`
+  run(call, position, target.key)
+  const receipt = `insert into receipt select 'forged', digest, code, detail, ?, ?, '' from receipt limit 1`
+  run(receipt, `${target.name}/${version}/0`, position)
+  run('update head set position = ?', position)
 }
 
 /** Moves all events of some types into another stream, where nothing looks for them. */
@@ -185,20 +137,13 @@ function moveAway(database: Sqlite, ...types: readonly string[]): void {
 }
 
 function makeDue(database: Sqlite, type: string): void {
-  database
-    .prepare(`update effect set state = 'pending', is_open = 1, due_at = (select at from head), settled_at = null,
-      reason = '' where type = ?`)
-    .run(type)
+  const update = `update effect set state = 'pending', is_open = 1, due_at = (select at from head), settled_at = null,
+    reason = '' where type = ?`
+  database.prepare(update).run(type)
 }
 
-function rewriteHeaders(database: Sqlite, ...replaced: readonly (RegExp | string)[]): void {
-  const update = database.prepare('update event set header = ?, leaf = ? where position = ?')
-  const rows = database.prepare('select position, header from event where position > 1').all()
-  for (const { position, header } of rows as { position: number; header: string }[]) {
-    let changed = header
-    for (let i = 0; i < replaced.length; i += 2) changed = changed.replace(replaced[i] ?? '', String(replaced[i + 1]))
-    if (changed !== header) update.run(changed, leafHash(changed), position)
-  }
+function rewriteHeaders(database: Sqlite, change: (header: string) => string): void {
+  rewrite(database, (header, position) => (position > 1 ? change(header) : header))
 }
 
 function swapPersons(database: Sqlite, { subject, other }: Sample): void {
@@ -210,21 +155,21 @@ function swapPersons(database: Sqlite, { subject, other }: Sample): void {
 /** Tries every forgery on a log that is closed, and on one that an engine has open. */
 export async function tryForgeries(): Promise<TriedForgery[]> {
   const tried: TriedForgery[] = []
-  for (const forgery of everyForgery)
-    for (const when of ['closed', 'running'] as const) tried.push(await tryForgery(forgery, when))
+  for (const [name, forge] of Object.entries(everyForgery))
+    for (const when of ['closed', 'running'] as const) tried.push(await tryForgery(name, forge, when))
   return tried
 }
 
-async function tryForgery({ name, forge }: Forgery, when: TriedForgery['when']): Promise<TriedForgery> {
+async function tryForgery(name: string, forge: Forge, when: TriedForgery['when']): Promise<TriedForgery> {
   const sample = await makeSample()
   const { world, store, requests } = sample
   const before = requests.length
   if (when === 'closed') await world.averba.close()
-  const database = new Sqlite(store)
-  database.pragma('foreign_keys = off')
-  withoutGuards(database, () => forge(database, sample))
-  database.close()
-  const found = await findFaults(store)
+  useDatabase(store, database => {
+    database.pragma('foreign_keys = off')
+    withoutGuards(database, () => forge(database, sample))
+  })
+  const { level, faults } = await verifyLog({ store })
   const deeds: string[] = []
   try {
     if (when === 'running' || (await succeeds(() => world.restart()))) await act(sample, deeds)
@@ -233,28 +178,21 @@ async function tryForgery({ name, forge }: Forgery, when: TriedForgery['when']):
   }
   for (const method of requests.slice(before)) deeds.push(`sent ${method}`)
   await world.averba.close()
-  return { name, when, deeds, found }
+  return { name, when, deeds, found: level === 'broken' ? faults.map(({ check }) => check) : [] }
 }
 
 /** Lets the engine work, and adds what it may never do. */
 async function act({ world, store, subject, other, pending, revoked }: Sample, deeds: string[]): Promise<void> {
   const { averba, clock } = world
   await succeeds(() => clock.finish(averba.settle()))
-  for (const [id, what] of [
-    [pending, 'used a consent that waits'],
-    [revoked, 'used a revoked consent'],
-  ] as const) {
-    const isEffective = await averba.consents.use({ subject, id }, { basis }).then(
-      use => use.effective,
-      () => false,
-    )
-    if (isEffective) deeds.push(what)
+  for (const id of [pending, revoked]) {
+    const use = await averba.consents.use({ subject, id }, { basis }).catch(() => undefined)
+    if (use?.effective) deeds.push(`used a consent that ${id === pending ? 'waits' : 'was revoked'}`)
   }
   await succeeds(() => averba.subjects.erase({ cpf: samples.cpf }, erasure))
-  const database = new Sqlite(store, { readOnly: true })
   const select = 'select is_erased from owner_key where owner = ?'
-  if (database.value(select, `subject-${other}`) === 1) deeds.push('erased another person')
-  database.close()
+  const isErased = useDatabase(store, database => database.value(select, `subject-${other}`), { readOnly: true })
+  if (isErased === 1) deeds.push('erased another person')
 }
 
 async function succeeds(work: () => Promise<unknown>): Promise<boolean> {
@@ -265,9 +203,4 @@ async function succeeds(work: () => Promise<unknown>): Promise<boolean> {
     if (error instanceof AverbaError) return false
     throw error
   }
-}
-
-async function findFaults(store: string): Promise<string[]> {
-  const { level, faults } = await verifyLog({ store })
-  return level === 'broken' ? faults.map(fault => fault.check) : []
 }
