@@ -12,6 +12,10 @@ export class Chance extends Random {
   }
 
   get isTrue(): boolean {
-    return this.below(2) === 0
+    return this.isOneOf(2)
+  }
+
+  isOneOf(count: number): boolean {
+    return this.below(count) === 0
   }
 }

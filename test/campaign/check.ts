@@ -18,7 +18,6 @@ export interface SentNotification {
   /** The recipient, if it is a natural person. */
   readonly cpf: string | undefined
   readonly number: string
-  readonly evento: string
   /** The number of subscriptions with a successful and with a failed delivery. */
   readonly delivered: number
   readonly failed: number
@@ -49,8 +48,8 @@ export interface RunEvents {
   /** A reading of all consents of a person succeeded; it began at `since`. */
   read: [cpf: string, since: number]
   used: [used: ConsentUse]
-  /** A follower was called; `done` after its work has ended. */
-  followed: [name: string, event: RecordedEvent, done: boolean]
+  /** The follower was called; `done` after its work has ended. */
+  followed: [event: RecordedEvent, done: boolean]
   /** A notification handler has done its work. */
   handled: [number: string]
   sent: [sent: SentNotification]
@@ -66,13 +65,10 @@ export interface RunEvents {
   failed: [error: unknown]
 }
 
-/** A condition that must hold in a run: it listens to the run's events, and may check more at the end. */
-export interface Check extends RunListeners {
-  /** Called when the faults have ended and everything has settled. */
-  readonly end?: () => Promise<void>
-}
-
 export type RunListeners = { readonly [H in keyof RunEvents]?: (...what: RunEvents[H]) => void }
 
-/** Creates a check for one run. It calls `report` for each failure. */
-export type CreateCheck = (simulated: SimulatedHost, report: (failure: string) => void) => Check
+/** A condition that must hold in a run. `end` is called when the faults have ended and everything has settled. */
+export type Check = RunListeners & { readonly end?: () => Promise<void> }
+
+/** Creators of the checks of one run, by name. Each calls `report` for each failure. */
+export type Checks = Readonly<Record<string, (simulated: SimulatedHost, report: (failure: string) => void) => Check>>

@@ -30,34 +30,3 @@ export interface Crash {
   readonly point: CrashPoint
   readonly skip: number
 }
-
-/** Holds the next planned crash. */
-export class CrashPoints {
-  #next: { point: CrashPoint; left: number } | undefined
-  readonly #onHit: (point: CrashPoint) => void
-
-  constructor(onHit: (point: CrashPoint) => void) {
-    this.#onHit = onHit
-  }
-
-  arm({ point, skip }: Crash): void {
-    this.#next = { point, left: skip }
-  }
-
-  disarm(): void {
-    this.#next = undefined
-  }
-
-  /** Reports whether the engine crashes here. */
-  isHit(point: CrashPoint): boolean {
-    const next = this.#next
-    if (next?.point !== point) return false
-    if (next.left > 0) {
-      next.left -= 1
-      return false
-    }
-    this.#next = undefined
-    this.#onHit(point)
-    return true
-  }
-}

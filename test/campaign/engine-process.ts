@@ -1,11 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { type Averba, type Definitions, openOn } from '../../src/averba/averba.ts'
+import { type Averba, openOn } from '../../src/averba/averba.ts'
 import type { AverbaOptions } from '../../src/index.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
-import type { CrashPoint, CrashPoints } from './crash-points.ts'
-import type { Disk } from './disk.ts'
-import type { TrackedClock } from './tracked-clock.ts'
-import { type DatabaseWatcher, watchDatabases } from './watched-database.ts'
+import type { Fetch } from '../../src/vocabulary/fetch.ts'
+import type { CrashPoint } from './crash-points.ts'
+import type { SimulatedHost } from './simulated-host.ts'
+import { watchDatabases } from './watched-database.ts'
 
 /** The engine crashed while it was doing this work. */
 export class DiedError extends Error {
@@ -17,25 +17,12 @@ function neverSettles(): Promise<never> {
   return new Promise(() => undefined)
 }
 
-/** What a process of the engine needs. */
-export interface ProcessDependencies {
-  readonly clock: TrackedClock
-  readonly points: CrashPoints
-  readonly disk: Disk
-  /** How far the engine's clock is ahead of the services' clocks. */
-  readonly jumpMs: () => number
-  /** Its machines and views: newer ones after an upgrade. */
-  readonly version: () => Definitions
-  /** Called for every request when its answer is read, or when it will never be. */
-  readonly onExchanged: (request: Request, response: Response | undefined) => void
-}
-
 /**
  * One process of the engine, from its start to its close or crash. After a crash it reaches no database, service, portal
  * or clock. Only the file remains.
  */
 export class EngineProcess {
-  readonly #dependencies: ProcessDependencies
+  readonly #simulated: SimulatedHost
   readonly #over = Promise.withResolvers<never>()
   #isOver = false
   #isWriting = false
@@ -44,19 +31,19 @@ export class EngineProcess {
   #pause: 'none' | 'coming' | PromiseWithResolvers<void> = 'none'
   readonly #underWay = new Set<Request>()
 
-  private constructor(dependencies: ProcessDependencies) {
-    this.#dependencies = dependencies
+  private constructor(simulated: SimulatedHost) {
+    this.#simulated = simulated
     this.#over.promise.catch(() => undefined) // Prevents an unhandled rejection when no work is waiting.
   }
 
   /** Opens an engine. Rejects with a `DiedError` when it crashes meanwhile. */
-  static async start(dependencies: ProcessDependencies, options: AverbaOptions): Promise<EngineProcess> {
-    const engineProcess = new EngineProcess(dependencies)
-    watchDatabases(engineProcess.#watcher())
-    const fetch: AverbaOptions['fetch'] = request => engineProcess.#send(request, options.fetch ?? neverSettles)
+  static async start(simulated: SimulatedHost, options: AverbaOptions & { fetch: Fetch }): Promise<EngineProcess> {
+    const engineProcess = new EngineProcess(simulated)
+    watchDatabases((database, at) => engineProcess.#watch(database, at))
+    const fetch: Fetch = request => engineProcess.#send(request, options.fetch)
     try {
       engineProcess.#averba = await engineProcess.whileAlive(
-        openOn(undefined, { ...options, fetch, clock: engineProcess.#clock() }, dependencies.version()),
+        openOn(undefined, { ...options, fetch, clock: engineProcess.#clock() }, simulated.version),
       )
       return engineProcess
     } catch (error) {
@@ -78,7 +65,12 @@ export class EngineProcess {
 
   /** Crashes here if the planned crash is at this point. */
   passCrashPoint(point: CrashPoint): void {
-    if (this.#isOver || !this.#dependencies.points.isHit(point)) return
+    const { nextCrash, runRecord } = this.#simulated
+    if (this.#isOver || nextCrash?.point !== point) return
+    const isHit = nextCrash.skip === 0
+    this.#simulated.nextCrash = isHit ? undefined : { point, skip: nextCrash.skip - 1 }
+    if (!isHit) return
+    runRecord.markReached(`crash ${point}`)
     this.end()
   }
 
@@ -86,13 +78,13 @@ export class EngineProcess {
   end(): void {
     this.#isOver = true
     // Their answers are never read.
-    for (const request of this.#underWay) this.#dependencies.onExchanged(request, undefined)
+    for (const request of this.#underWay) this.#simulated.runRecord.notify('exchanged', request, undefined)
     this.#over.reject(new DiedError('The engine died'))
   }
 
   /** Closes its connection, as the system does after a crash: uncommitted writes are lost. */
   release(): void {
-    if (this.#database) this.#dependencies.disk.close(this.#database)
+    if (this.#database) this.#simulated.disk.close(this.#database)
   }
 
   /** Pauses the whole process when the next answer of a service has arrived but is not yet read. */
@@ -123,8 +115,8 @@ export class EngineProcess {
     return this.#isOver ? neverSettles() : result
   }
 
-  async #send(request: Request, fetch: NonNullable<AverbaOptions['fetch']>): Promise<Response> {
-    const { onExchanged } = this.#dependencies
+  async #send(request: Request, fetch: Fetch): Promise<Response> {
+    const { runRecord } = this.#simulated
     this.#underWay.add(request)
     try {
       const response = await this.betweenCrashPoints('request.before', 'request.after', async () => {
@@ -133,10 +125,10 @@ export class EngineProcess {
         await this.#whenAwake()
         return answer
       })
-      onExchanged(request, response)
+      runRecord.notify('exchanged', request, response)
       return response
     } catch (error) {
-      onExchanged(request, undefined)
+      runRecord.notify('exchanged', request, undefined)
       throw error
     } finally {
       this.#underWay.delete(request)
@@ -148,9 +140,9 @@ export class EngineProcess {
   }
 
   #clock(): Clock {
-    const { clock, jumpMs } = this.#dependencies
+    const { clock } = this.#simulated
     return {
-      now: () => clock.now() + jumpMs(),
+      now: () => clock.now() + this.#simulated.jumpMs,
       sleep: async (ms, signal) => {
         await clock.sleep(ms, signal)
         await this.#whenAwake()
@@ -159,22 +151,16 @@ export class EngineProcess {
     }
   }
 
-  #watcher(): DatabaseWatcher {
-    const pass = (point: CrashPoint) => {
-      if (this.#isWriting) this.passCrashPoint(point)
-      if (this.#isOver) throw new DiedError('The engine died')
+  #watch(database: DatabaseSync, at: string): void {
+    const { clock, disk } = this.#simulated
+    if (at.startsWith('begin')) {
+      clock.activity += 1
+      this.#isWriting = at === 'begin immediate'
+      this.#database = database
+      disk.open(database)
     }
-    return {
-      onBegin: (database, isWriting) => {
-        const { clock, disk } = this.#dependencies
-        clock.activity += 1
-        this.#isWriting = isWriting
-        this.#database = database
-        disk.open(database)
-        pass('append.before')
-      },
-      beforeCommit: () => pass('append.unfinished'),
-      afterCommit: () => pass('append.after'),
-    }
+    const ends: Readonly<Record<string, CrashPoint>> = { commit: 'append.unfinished', committed: 'append.after' }
+    if (this.#isWriting) this.passCrashPoint(ends[at] ?? 'append.before')
+    if (this.#isOver) throw new DiedError('The engine died')
   }
 }

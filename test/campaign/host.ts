@@ -57,9 +57,9 @@ export class Host {
     const { runRecord } = this.#simulated
     averba.log.follow('livro', followedTypes, event =>
       engineProcess.betweenCrashPoints('follower.before', 'follower.after', async () => {
-        runRecord.notify('followed', 'livro', event, false)
+        runRecord.notify('followed', event, false)
         this.#fail('follower')
-        runRecord.notify('followed', 'livro', event, true)
+        runRecord.notify('followed', event, true)
       }),
     )
     for (const evento of eventos) {

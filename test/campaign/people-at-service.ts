@@ -1,5 +1,5 @@
 import type { ConsentSimulator, NewConsent } from '../../src/simulation/services/consent-service.ts'
-import { peopleCount, personOf } from './people.ts'
+import { people } from './people.ts'
 
 /** The address of a consent in the contract. */
 export interface ConsentAddress {
@@ -7,49 +7,37 @@ export interface ConsentAddress {
   readonly id: string
 }
 
+/** A consent as the service has it. */
+export interface ReadConsent {
+  readonly status: string
+  readonly dataExpiracao: string
+  readonly historico: readonly { readonly status: string; readonly dataHora: string }[]
+}
+
 /** The data subjects and their consents as the service has them. */
 export class PeopleAtService {
   readonly #service: ConsentSimulator
-  readonly #consents = Array.from({ length: peopleCount }, (): string[] => [])
+  /** By person. */
+  readonly consents = people.map((): ConsentAddress[] => [])
 
   constructor(service: ConsentSimulator) {
     this.#service = service
   }
 
-  offer(person: number, consent: NewConsent): void {
-    this.#consents[person]?.push(this.#service.addConsent(consent))
+  offer(person: number, consent: NewConsent & { readonly cpf: string }): void {
+    this.consents[person]?.push({ cpf: consent.cpf, id: this.#service.addConsent(consent) })
   }
 
   /** One of a person's consents, -1 for the newest; `undefined` without one. */
   consentOf(person: number, which: number): ConsentAddress | undefined {
-    const own = this.#consents[person] ?? []
-    const id = own.at(which % own.length)
-    return id === undefined ? undefined : { cpf: personOf(person).cpf, id }
+    const own = this.consents[person] ?? []
+    return own.at(which % own.length)
   }
 
-  /** Everyone who has consents, with all of them. */
-  *all(): Iterable<{ readonly person: number; readonly consents: readonly ConsentAddress[] }> {
-    for (const [person, ids] of this.#consents.entries()) {
-      const { cpf } = personOf(person)
-      if (ids.length > 0) yield { person, consents: ids.map(id => ({ cpf, id })) }
-    }
-  }
-
-  /** The status; reading it lets an overdue consent expire. */
-  async statusAt(at: ConsentAddress): Promise<string> {
-    return (await this.read(at)).status
-  }
-
-  /** Reads the record directly, without faults and engine. */
+  /** Reads the record directly, without faults and engine. An overdue consent expires thereby. */
   async read({ cpf, id }: ConsentAddress): Promise<ReadConsent> {
     const request = new Request(`https://consentimento.exemplo.br/consentimento/v1/consentimentos/${cpf}/${id}`)
     const response = await this.#service.fetch(request, { clientName: 'campanha' })
     return (await response.json()) as ReadConsent // The simulator's schema.
   }
-}
-
-export interface ReadConsent {
-  readonly status: string
-  readonly dataExpiracao: string
-  readonly historico: readonly { readonly status: string; readonly dataHora: string }[]
 }

@@ -1,94 +1,99 @@
 import { type Fault, type FaultKind, faultSchema } from '../../src/simulation/faults/fault.ts'
+import { dayMs } from '../../src/vocabulary/instant.ts'
 import { serviceNames } from '../../src/vocabulary/names.ts'
-import { drawDelayedCalls } from './calls-that-wait.ts'
 import { Chance } from './chance.ts'
 import { crashPoints } from './crash-points.ts'
-import { drawRareDeeds } from './rare-deeds.ts'
-import type { Deed, Step } from './step.ts'
-import { drawStories } from './stories.ts'
+import type { Deed, Deeds, Step } from './step.ts'
+import { drawStories, storiesOfWaitingCalls, storiesToRareStates } from './stories.ts'
 
-const minuteMs = 60_000
-const dayMs = 24 * 60 * minuteMs
+/** How often each kind of deed is drawn, and how. */
+type Weights = { readonly [K in keyof Deeds]?: readonly [weight: number, draw: (random: Chance) => Deeds[K]] }
 
-const deedsPerDay = 8
-
-/** Creates a random deed. */
-export type CreateDeed = (random: Chance) => Deed
-
-const deeds: readonly (readonly [weight: number, make: CreateDeed])[] = [
-  [4, r => ({ do: 'enrol', person: r.person, everyHours: r.of([0, 0, 12, 24, 48]) })],
-  [
+const commonDeeds: Weights = {
+  enrol: [4, r => ({ person: r.person, everyHours: r.of([0, 0, 12, 24, 48]) })],
+  offer: [
     6,
-    r => ({
-      do: 'offer',
-      person: r.person,
-      company: r.below(2),
-      hours: r.of([20, 100, 400, 9_000]),
-      isActive: r.below(3) === 0,
-    }),
+    r => ({ person: r.person, company: r.below(2), hours: r.of([20, 100, 400, 9_000]), isActive: r.isOneOf(3) }),
   ],
-  [6, r => ({ do: 'sync', person: r.person, company: r.of([null, null, 0, 1]) })],
-  [
-    10,
-    r => ({
-      do: 'change',
-      person: r.person,
-      consent: r.below(20),
-      verb: r.of(['approve', 'approve', 'deny', 'revoke']),
-    }),
-  ],
-  [
-    4,
-    r => ({
-      do: 'changeThere',
-      person: r.person,
-      consent: r.below(20),
-      to: r.of(['ATIVO', 'NEGADO', 'REVOGADO']),
-    }),
-  ],
-  [8, r => ({ do: 'use', person: r.person, consent: r.below(20), ageMaxMinutes: r.of([0, 1, 60, 6_000, -1]) })],
-  [
+  sync: [6, r => ({ person: r.person, company: r.of([null, null, 0, 1]) })],
+  change: [10, r => ({ person: r.person, consent: r.below(20), verb: r.of(['approve', 'approve', 'deny', 'revoke']) })],
+  changeThere: [4, r => ({ person: r.person, consent: r.below(20), to: r.of(['ATIVO', 'NEGADO', 'REVOGADO']) })],
+  use: [8, r => ({ person: r.person, consent: r.below(20), ageMaxMinutes: r.of([0, 1, 60, 6_000, -1]) })],
+  validate: [
     8,
-    r => ({
-      do: 'validate',
-      person: r.person,
-      isTrue: r.isTrue,
-      count: r.of([1, 1, 1, 2, 5]),
-      hours: r.of([0, 0, 0, 48]),
-    }),
+    r => ({ person: r.person, isTrue: r.isTrue, count: r.of([1, 1, 1, 2, 5]), hours: r.of([0, 0, 0, 48]) }),
   ],
-  [1, r => ({ do: 'payAgain', which: r.below(50) })],
-  [2, r => ({ do: 'logIn', person: r.person, hours: r.of([0, 1, 30]) })],
-  [1, () => ({ do: 'rotate' })],
-  [1, r => ({ do: 'hold', which: r.below(5) })],
-  [3, r => ({ do: 'validateAgain', which: r.below(50), isOther: r.below(3) === 0 })],
-  [1, r => ({ do: 'resolve', isCharged: r.isTrue })],
-  [3, r => ({ do: 'apply', deletions: r.isTrue })],
-  [1, r => ({ do: 'meddle', evento: r.below(4), how: r.of(['delete', 'change']) })],
-  [
+  payAgain: [1, r => ({ which: r.below(50) })],
+  logIn: [2, r => ({ person: r.person, hours: r.of([0, 1, 30]) })],
+  rotate: [1, () => ({})],
+  hold: [1, r => ({ which: r.below(5) })],
+  validateAgain: [3, r => ({ which: r.below(50), isOther: r.isOneOf(3) })],
+  resolve: [1, r => ({ isCharged: r.isTrue })],
+  apply: [3, r => ({ deletions: r.isTrue })],
+  meddle: [1, r => ({ evento: r.below(4), how: r.of(['delete', 'change']) })],
+  notify: [
     14,
+    r => ({ evento: r.below(4), to: r.below(20), count: r.of([1, 1, 3, 12, 60, 600]), copies: r.of([0, 0, 0, 1, 3]) }),
+  ],
+  endToken: [3, () => ({})],
+  settle: [12, () => ({})],
+  run: [2, r => ({ seconds: 1 + r.below(8) })],
+  operate: [2, () => ({})],
+  rebuild: [1, () => ({})],
+  look: [2, r => ({ person: r.person })],
+  reopen: [2, () => ({})],
+  fail: [2, r => ({ who: r.of(['follower', 'handler']), times: r.of([1, 1, 3, 9, 14]) })],
+  fault: [8, r => ({ fault: drawFault(r) })],
+  calm: [3, () => ({})],
+  crash: [6, r => ({ crash: { point: r.of(crashPoints), skip: r.of([0, 0, 1, 2, 5, 9, 20]) } })],
+  fillDisk: [1, r => ({ minutes: r.of([1, 20, 300, 3_000]) })],
+  jump: [1, r => ({ ms: r.of([-3_600_000, -90_000, 0, 0, 90_000, 3_600_000]) })],
+}
+
+/** Calls that change data at a service. */
+const changingCalls = [
+  { service: 'portal', method: 'POST' },
+  { service: 'portal', method: 'PUT' },
+  { service: 'portal', method: 'DELETE' },
+  { service: 'consentService', method: 'PUT' },
+  { service: 'validationService', method: 'POST' },
+] as const
+const callFaults = [
+  ...([{ kind: 'lose' }, { kind: 'reset' }, { kind: 'html' }, { kind: 'status', status: 422 }] as const),
+  ...([{ kind: 'gateway' }, { kind: 'gateway', status: 403 }, { kind: 'gateway', status: 407 }] as const),
+] as const
+
+/** Faults of a change at the portal. */
+const portalFaults: readonly Fault[] = [
+  { kind: 'lose', service: 'portal', method: 'DELETE', times: 1 },
+  { kind: 'lose', service: 'portal', method: 'POST', times: 1 },
+  { kind: 'status', status: 422, service: 'portal', method: 'DELETE', times: 1 },
+  { kind: 'status', status: 422, service: 'portal', method: 'POST', times: 1 },
+]
+
+const rareDeeds: Weights = {
+  erase: [4, r => ({ person: r.person, isBusy: r.isTrue, keeps: r.isOneOf(4) })],
+  fault: [8, r => ({ fault: { ...r.of(changingCalls), ...r.of(callFaults), times: 1 } })],
+  readInFull: [5, r => ({ person: r.person, consent: r.below(20) })],
+  reveal: [2, r => ({ person: r.person })],
+  logInNow: [2, r => ({ person: r.person })],
+  handleAgain: [2, r => ({ which: r.below(50) })],
+  backUp: [3, () => ({})],
+  restore: [1, () => ({})],
+  beside: [3, r => ({ person: r.person, count: r.of([1, 2, 5]), seconds: 1 + r.below(8) })],
+  pause: [
+    5,
     r => ({
-      do: 'notify',
-      evento: r.below(4),
-      to: r.below(20),
-      count: r.of([1, 1, 3, 12, 60, 600]),
-      copies: r.of([0, 0, 0, 1, 3]),
+      person: r.person,
+      what: r.of(['validate', 'validate', 'sync', 'settle', 'apply']),
+      ...{ minutes: r.of([0, 2, 25]), isDeclined: r.isOneOf(4), erases: false },
     }),
   ],
-  [3, () => ({ do: 'endToken' })],
-  [12, () => ({ do: 'settle' })],
-  [2, r => ({ do: 'run', seconds: 1 + r.below(8) })],
-  [2, () => ({ do: 'operate' })],
-  [1, () => ({ do: 'rebuild' })],
-  [2, r => ({ do: 'look', person: r.person })],
-  [2, () => ({ do: 'reopen' })],
-  [2, r => ({ do: 'fail', who: r.of(['follower', 'handler']), times: r.of([1, 1, 3, 9, 14]) })],
-  [8, r => ({ do: 'fault', fault: drawFault(r) })],
-  [3, () => ({ do: 'calm' })],
-  [6, r => ({ do: 'crash', crash: { point: r.of(crashPoints), skip: r.of([0, 0, 1, 2, 5, 9, 20]) } })],
-  [1, r => ({ do: 'fillDisk', minutes: r.of([1, 20, 300, 3_000]) })],
-  [1, r => ({ do: 'jump', ms: r.of([-3_600_000, -90_000, 0, 0, 90_000, 3_600_000]) })],
-]
+  changeMind: [3, r => ({ evento: r.below(4), fault: r.of([undefined, ...portalFaults]), isTaken: r.isOneOf(3) })],
+  fail: [1, () => ({ who: 'handler', times: 60 })],
+  schedule: [2, r => ({ person: r.person, everyHours: r.of([null, null, 12, 48]) })],
+  upgrade: [1, r => ({ machine: r.below(20), view: r.below(20) })],
+}
 
 /** Every kind of fault that a plan draws from. */
 export const faultKinds: readonly FaultKind[] = faultSchema.shape.kind.options
@@ -130,38 +135,29 @@ function drawFaultMembers(kind: FaultKind, random: Chance): Partial<Fault> {
 /** A seed multiplies the weight of each kind of deed by one of these, so that seeds find different failures. */
 const weightFactors = [0, 1, 1, 1, 4]
 
-/** Draws deeds with the weights of one seed. */
-function createDeedDrawer(random: Chance): () => Deed {
-  const weighted = deeds.map(([weight, make]) => ({ weight: weight * random.of(weightFactors), make }))
-  const sum = weighted.reduce((total, { weight }) => total + weight, 0)
-  return () => {
-    let left = random.below(sum)
-    for (const { weight, make } of weighted) {
-      left -= weight
-      if (left < 0) return make(random)
-    }
-    throw new TypeError('The weights do not add up')
-  }
-}
-
 /** Creates the steps of a seed for a number of days. The first ones set up subscriptions and people. */
 export function createPlan(seed: number, days: number): Step[] {
-  const random = new Chance(seed)
+  const draw = (weights: Weights, random: Chance, perDay: number, factor = () => 1) => {
+    const all = Object.entries(weights).flatMap(([kind, [weight, draw]]) =>
+      // The kind of the draw.
+      Array.from({ length: weight * factor() }, () => () => ({ do: kind, ...draw(random) }) as Deed),
+    )
+    return Array.from({ length: days * perDay }, () => ({ deed: random.of(all)(), at: random.below(days * dayMs) }))
+  }
+  const people = [0, 1, 2, 3]
   const first: Deed[] = [
     { do: 'apply', deletions: false },
-    ...Array.from(
-      { length: 4 },
-      (_, person): Deed => ({ do: 'offer', person, company: 0, hours: 4_000, isActive: person % 2 === 0 }),
-    ),
-    ...Array.from({ length: 4 }, (_, person): Deed => ({ do: 'enrol', person, everyHours: 24 })),
+    ...people.map((person): Deed => ({ do: 'offer', person, company: 0, hours: 4_000, isActive: person % 2 === 0 })),
+    ...people.map((person): Deed => ({ do: 'enrol', person, everyHours: 24 })),
   ]
-  const draw = createDeedDrawer(random)
-  const drawn = Array.from({ length: days * deedsPerDay }, () => ({
-    deed: draw(),
-    at: random.below(days * dayMs),
-  }))
-  drawn.push(...drawRareDeeds(seed, days), ...drawStories(seed, days), ...drawDelayedCalls(seed, days))
-  drawn.sort((a, b) => a.at - b.at)
+  const random = new Chance(seed)
+  const drawn = [
+    ...draw(commonDeeds, random, 8, () => random.of(weightFactors)),
+    // Each has its own seed, so that other deeds do not change.
+    ...draw(rareDeeds, new Chance(seed + 1_000_003), 1),
+    ...drawStories(storiesToRareStates, new Chance(seed + 2_000_003), days, days / 2),
+    ...drawStories(storiesOfWaitingCalls, new Chance(seed + 3_000_003), days, days / 4),
+  ].sort((a, b) => a.at - b.at)
   const all = [...first.map((deed, i) => ({ deed, at: i })), ...drawn]
   return all.map(({ deed, at }, id) => ({ ...deed, id, at }))
 }

@@ -1,4 +1,5 @@
-import type { Check, CreateCheck, RunEvents, RunListeners } from './check.ts'
+import type { RecordedEvent } from '../../src/vocabulary/message.ts'
+import type { Check, Checks, RunEvents, RunListeners } from './check.ts'
 import type { SimulatedHost } from './simulated-host.ts'
 
 /** A check that failed in a run, and how. */
@@ -13,6 +14,8 @@ const failuresMax = 20
 /** Records a run: passes its events to the checks, collects failures, and traces it if asked to. */
 export class RunRecord {
   readonly failures: CheckFailure[] = []
+  /** What was read of the log, without what a restore lost. */
+  readonly log: RecordedEvent[] = []
   /** The names of the faults, crash points and transitions that were reached. */
   readonly reached = new Set<string>()
   /** The log lines of the engine. */
@@ -26,13 +29,9 @@ export class RunRecord {
     this.#onLine = onLine
   }
 
-  addChecks(simulated: SimulatedHost, checks: Readonly<Record<string, CreateCheck>>): void {
-    for (const [name, make] of Object.entries(checks)) {
-      this.#checks.set(
-        name,
-        make(simulated, what => this.fail(name, what)),
-      )
-    }
+  addChecks(simulated: SimulatedHost, checks: Checks): void {
+    for (const [name, create] of Object.entries(checks))
+      this.#checks.set(name, create(simulated, this.fail.bind(this, name)))
   }
 
   fail(check: string, what: string): void {

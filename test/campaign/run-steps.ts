@@ -1,4 +1,5 @@
 import { AverbaError } from '../../src/vocabulary/errors.ts'
+import { dayMs } from '../../src/vocabulary/instant.ts'
 import { checks } from './checks.ts'
 import { perform } from './perform.ts'
 import { LogReader } from './read-on.ts'
@@ -19,7 +20,7 @@ export interface RunResult {
 }
 
 /** How often the log is read. */
-const readEveryMs = 7 * 86_400_000
+const readEveryMs = 7 * dayMs
 
 /** Performs the steps in a new world, lets it settle, and runs the checks. */
 export async function runSteps(
@@ -54,13 +55,8 @@ export async function runSteps(
     runRecord.fail('unexpected-error', `${step ? `at ${JSON.stringify(step)}: ` : ''}${formatError(error)}`)
   }
   simulated.dispose()
-  return {
-    seed,
-    failures: runRecord.failures,
-    events: reader.events,
-    reached: [...runRecord.reached],
-    digest: reader.digest(),
-  }
+  const { failures, reached } = runRecord
+  return { seed, failures, events: reader.events, reached: [...reached], digest: reader.digest() }
 }
 
 function formatError(error: unknown): string {

@@ -1,9 +1,9 @@
-import { peopleCount } from './people.ts'
+import { hourMs } from '../../src/vocabulary/instant.ts'
+import { people } from './people.ts'
 import { perform } from './perform.ts'
 import type { SimulatedHost } from './simulated-host.ts'
 import type { Deed } from './step.ts'
 
-const hourMs = 3_600_000
 /** The waits between rounds: enough for all retries, and for two recoveries of failure records. */
 const waitsMs = [1, 1, 1, 1, 8, 8, 8, 8].map(hours => hours * hourMs)
 /** The maximum number of rounds while effects are still pending. */
@@ -15,44 +15,38 @@ const openStates = ['pending', 'started', 'deferred', 'unknown', 'parked'] as co
 export async function settleDown(simulated: SimulatedHost): Promise<void> {
   simulated.runRecord.trace('quiet')
   simulated.services.faults.clear()
-  simulated.points.disarm()
+  simulated.nextCrash = undefined
   simulated.disk.empty()
   simulated.jumpMs = 0
   simulated.host.failing = { follower: 0, handler: 0 }
   await simulated.open()
+  const performAll = async (...deeds: readonly Deed[]) => {
+    for (const [i, deed] of deeds.entries()) await perform(simulated, { ...deed, id: 1_000_000 + i, at: 0 })
+  }
   // A token request that was pending before a restore stays unknown until a token is needed again.
-  if (simulated.rollbacks > 0)
-    await performAll(simulated, [{ do: 'validate', person: 0, isTrue: true, count: 1, hours: 0 }])
+  if (simulated.rollbacks > 0) await performAll({ do: 'validate', person: 0, isTrue: true, count: 1, hours: 0 })
   for (let round = 0; round < roundsMax; round++) {
-    await performAll(simulated, [{ do: 'operate' }, { do: 'settle' }])
+    await performAll({ do: 'operate' }, { do: 'settle' })
     const waitMs = waitsMs[round]
     if (waitMs === undefined && (await dueEffects(simulated)).length === 0) break
     await simulated.advanceUntil(simulated.clock.now() + (waitMs ?? hourMs))
   }
-  const people = Array.from({ length: peopleCount }, (_, person): Deed => ({ do: 'sync', person }))
-  await performAll(simulated, [
-    { do: 'resolve', isCharged: false },
-    ...people,
-    { do: 'apply', deletions: true },
-    { do: 'settle' },
-  ])
+  const syncs = people.map((_, person): Deed => ({ do: 'sync', person }))
+  await performAll({ do: 'resolve', isCharged: false }, ...syncs, { do: 'apply', deletions: true }, { do: 'settle' })
 }
 
-/** The effects that are due and have not ended. */
-export async function dueEffects(
-  simulated: SimulatedHost,
-): Promise<readonly { readonly id: string; readonly what: string }[]> {
-  const now = new Date(simulated.clock.now()).toISOString()
-  const lists = await simulated.host.askFor(averba =>
-    Promise.all(openStates.map(state => averba.effects.list({ state }))),
+/** The effects that have not ended; `undefined` when the engine does not answer. */
+export function openEffects({ host }: SimulatedHost) {
+  return host.askFor(async averba =>
+    (await Promise.all(openStates.map(state => averba.effects.list({ state })))).flat(),
   )
-  if (!lists) return [{ id: '-', what: 'the engine does not answer' }]
-  return lists
-    .flat()
-    .filter(({ dueAt }) => dueAt === undefined || dueAt <= now)
-    .map(({ id, type, state, reason }) => ({ id, what: `${type} is ${state}: ${reason}` }))
 }
 
-async function performAll(simulated: SimulatedHost, deeds: readonly Deed[]): Promise<void> {
-  for (const [i, deed] of deeds.entries()) await perform(simulated, { ...deed, id: 1_000_000 + i, at: 0 })
+/** The effects that are due and have not ended, as texts. */
+export async function dueEffects(simulated: SimulatedHost): Promise<readonly string[]> {
+  const now = new Date(simulated.clock.now()).toISOString()
+  const all = await openEffects(simulated)
+  if (!all) return ['the engine does not answer']
+  const due = all.filter(({ dueAt }) => dueAt === undefined || dueAt <= now)
+  return due.map(({ id, type, state, reason }) => `${id}: ${type} is ${state}: ${reason}`)
 }

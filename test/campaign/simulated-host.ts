@@ -1,26 +1,24 @@
 import { staticHeaders } from '../../src/adapters/portal/authentication.ts'
+import type { SubjectRef } from '../../src/api/subject-directory.ts'
 import type { ValidationInput } from '../../src/api/validations/validations.ts'
 import { type Averba, currentDefinitions, type Definitions } from '../../src/averba/averba.ts'
 import type { AverbaOptions } from '../../src/index.ts'
-import type { Entropy } from '../../src/runtime/entropy.ts'
-import { createSimulators, credentials, type Simulators } from '../../src/simulation/services/create-simulators.ts'
+import { createSimulators, credentials } from '../../src/simulation/services/create-simulators.ts'
 import { seededEntropy } from '../../src/simulation/world/seeded-entropy.ts'
 import { hosts, withinBudget } from '../../src/simulation/world/simulate.ts'
 import { AverbaError } from '../../src/vocabulary/errors.ts'
 import type { Fetch } from '../../src/vocabulary/fetch.ts'
+import { minuteMs } from '../../src/vocabulary/instant.ts'
 import type { Actor } from '../../src/vocabulary/message.ts'
-import { type CrashPoint, CrashPoints } from './crash-points.ts'
+import type { Crash } from './crash-points.ts'
 import { Disk } from './disk.ts'
-import { DiedError, EngineProcess, type ProcessDependencies } from './engine-process.ts'
-import type { Backup, Erased } from './erased.ts'
+import { DiedError, EngineProcess } from './engine-process.ts'
 import { Host } from './host.ts'
-import { peopleCount, personOf, receiverUrl, secretFrom, subscriptions } from './people.ts'
+import { people, receiverUrl, secretFrom, subscriptions } from './people.ts'
 import { PeopleAtService } from './people-at-service.ts'
 import type { RunRecord } from './run-record.ts'
 import { SealedParts } from './sealed-parts.ts'
 import { TrackedClock, turnEventLoop } from './tracked-clock.ts'
-
-const portalAddress = '161.148.0.1'
 
 /** The header that carries our id of a validation to the gateway. */
 export const traceHeader = 'x-rastreio'
@@ -28,23 +26,42 @@ export const traceHeader = 'x-rastreio'
 /** After so many turns of the event loop without activity, all work waits for the clock. */
 const quietTurns = 24
 /** How long a host waits for one call, in virtual time. */
-const waitMaxMs = 30 * 60_000
+const waitMaxMs = 30 * minuteMs
 /** How often in a row an engine may crash while it opens. */
 const deathsMax = 20
+
+/** An erased data subject. */
+export interface Erased {
+  readonly cpf: string
+  readonly subject: SubjectRef
+  /** Whether parts were kept because the law requires it. */
+  readonly keeps: boolean
+  /** The last bytes of each destroyed part, as it was in the file. */
+  readonly pieces: readonly Buffer[]
+}
+
+/** A backup, and the erasures known to the host at that time, which keeps this list outside the log. */
+interface Backup {
+  readonly position: number
+  readonly at: number
+  readonly erased: ReadonlyMap<string, Erased>
+}
 
 /** The world of a run: the services, the clock, the disk, and an engine that can crash and be restarted. */
 export class SimulatedHost {
   readonly clock = new TrackedClock()
-  readonly services: Simulators
   readonly disk = new Disk()
-  readonly points: CrashPoints
-  readonly runRecord: RunRecord
-  readonly host: Host
-  readonly people: PeopleAtService
+  readonly host = new Host(this)
+  readonly runRecord
+  readonly entropy
+  readonly services
+  readonly people
   /** The requested validations, oldest first. */
   readonly validations: ValidationInput[] = []
   /** The log positions of accepted validations that pay again for another one, except those that a restore lost. */
   readonly paidAgain = new Map<string, number>()
+  /** The planned crash. */
+  nextCrash: Crash | undefined
   /** How far the engine's clock is ahead of the services' clocks. */
   jumpMs = 0
   /** Whether the engine's clock, or a service's, was ever wrong. */
@@ -54,7 +71,7 @@ export class SimulatedHost {
   /** The machines and views of engines that are opened from now on. */
   version: Definitions = currentDefinitions
   /** The actor of commands: the data subject who was enrolled last. */
-  actor: Actor | undefined
+  asker: { readonly actor?: Actor } = {}
   /** The erased data subjects. */
   readonly erased = new Map<string, Erased>()
   readonly sealedParts = new SealedParts()
@@ -62,40 +79,30 @@ export class SimulatedHost {
   backup: Backup | undefined
   /** How often the log was restored from a backup. */
   rollbacks = 0
-  readonly entropy: Entropy
   #engineProcess: EngineProcess | undefined
-  readonly #options: AverbaOptions
-  readonly #dependencies: ProcessDependencies
+  readonly #options: AverbaOptions & { readonly fetch: Fetch }
 
   constructor(seed: number, runRecord: RunRecord) {
-    const { clock } = this
     const entropy = seededEntropy(seed)
     this.runRecord = runRecord
     this.entropy = entropy
-    this.host = new Host(this)
-    this.points = new CrashPoints(point => this.runRecord.markReached(`crash ${point}`))
     this.services = createSimulators({
-      clock,
+      clock: this.clock,
       entropy,
       deliver: request => this.#deliver(request),
       onFault: ({ kind }) => runRecord.markReached(`fault ${kind}`),
       onServed: (...what) => runRecord.notify('served', ...what),
     })
-    for (let person = 0; person < peopleCount; person++) {
-      const { cpf, titular } = personOf(person)
-      this.services.validationService.addPerson(cpf, { nome: titular.nome })
-    }
+    for (const { cpf, titular } of people) this.services.validationService.addPerson(cpf, { nome: titular.nome })
     this.people = new PeopleAtService(this.services.consentService)
     const { consumerKey, consumerSecret, service, portalHeaders } = credentials
     this.#options = {
       store: this.disk.path,
       entropy,
       fetch: this.#fetch(),
-      logger: line => this.runRecord.logLines.push(line),
-      consentService: {
-        baseUrl: `https://${hosts.consentService}`,
-        certificate: { cert: '', key: '' }, // Not used without a socket.
-      },
+      logger: line => runRecord.logLines.push(line),
+      // The certificate is not used without a socket.
+      consentService: { baseUrl: `https://${hosts.consentService}`, certificate: { cert: '', key: '' } },
       tokenService: { url: `https://${hosts.tokenService}/token`, consumerKey, consumerSecret },
       validationService: { baseUrl: `https://${hosts.validationService}`, service, traceHeader },
       portal: { baseUrl: `https://${hosts.portal}`, authenticate: staticHeaders(portalHeaders) },
@@ -107,15 +114,6 @@ export class SimulatedHost {
       ...(seed % 5 === 1 && { recordKeys: ['consent', 'notification', 'validation'] }),
       // In every second world backups are kept for two days, so older keys are destroyed soon.
       ...(seed % 2 === 0 && { backupRetentionDays: 2 }),
-    }
-    const jumpMs = () => this.jumpMs
-    this.#dependencies = {
-      clock,
-      points: this.points,
-      disk: this.disk,
-      jumpMs,
-      version: () => this.version,
-      onExchanged: (...what) => runRecord.notify('exchanged', ...what),
     }
   }
 
@@ -133,10 +131,8 @@ export class SimulatedHost {
       if (deaths === deathsMax) throw new TypeError('Cannot open the engine: it crashes every time')
       try {
         this.#engineProcess?.release()
-        this.#engineProcess = await EngineProcess.start(this.#dependencies, {
-          ...this.#options,
-          subscriptions: this.declaredSubscriptions,
-        })
+        const options = { ...this.#options, subscriptions: this.declaredSubscriptions }
+        this.#engineProcess = await EngineProcess.start(this, options)
       } catch (error) {
         if (!(error instanceof DiedError)) throw error
         this.runRecord.notify('died')
@@ -181,7 +177,11 @@ export class SimulatedHost {
     former.release()
   }
 
-  /** Closes the engine. */
+  async reopen(): Promise<void> {
+    await this.close()
+    await this.open()
+  }
+
   async close(): Promise<void> {
     const engineProcess = this.#engineProcess
     if (!engineProcess || engineProcess.isDead) return
@@ -211,7 +211,7 @@ export class SimulatedHost {
       error => ended.push({ error }),
     )
     const hasEnded = await this.#advance(() => ended.length > 0, this.clock.now() + waitMaxMs)
-    if (!hasEnded && this.clock.nextDue() === undefined)
+    if (!hasEnded && this.clock.nextDue() === Number.POSITIVE_INFINITY)
       throw new TypeError('Cannot continue: the work waits for something other than the clock')
     const [first] = ended
     if (first && 'error' in first) throw first.error
@@ -229,10 +229,6 @@ export class SimulatedHost {
     await this.#advance(() => !condition(), this.clock.now() + waitMaxMs)
   }
 
-  pass(point: CrashPoint): void {
-    this.#engineProcess?.passCrashPoint(point)
-  }
-
   dispose(): void {
     this.#engineProcess?.end()
     this.disk.remove()
@@ -242,7 +238,7 @@ export class SimulatedHost {
   async #advance(isDone: () => boolean, limit: number): Promise<boolean> {
     while (!(await this.#isQuiet(isDone))) {
       const next = this.clock.nextDue()
-      if (next === undefined || next > limit) return false
+      if (next > limit) return false
       await this.clock.advanceTo(next)
     }
     return true
@@ -285,7 +281,7 @@ export class SimulatedHost {
     const engineProcess = this.#engineProcess
     if (!engineProcess || engineProcess.isDead) throw new TypeError('The connection was refused')
     const arrived = engineProcess.betweenCrashPoints('delivery.before', 'delivery.after', () =>
-      engineProcess.averba.receiver.fetch(request, { remoteAddress: portalAddress }),
+      engineProcess.averba.receiver.fetch(request, { remoteAddress: '161.148.0.1' }),
     )
     const response = await engineProcess.whileAlive(arrived)
     this.runRecord.notify('received', request, response)

@@ -2,7 +2,7 @@ import type { Fault } from '../../src/simulation/faults/fault.ts'
 import type { Crash } from './crash-points.ts'
 
 /** What each kind of deed needs to know. Numbers select among the existing items. */
-interface Deeds {
+export interface Deeds {
   enrol: { person: number; everyHours: number }
   /** Begins, changes or ends the scheduled readings of a person. */
   schedule: { person: number; everyHours: number | null }

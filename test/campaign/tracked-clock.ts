@@ -41,11 +41,9 @@ export class TrackedClock implements Clock {
     return this.#arrivals.count > arrivalsMax
   }
 
-  /** The time of the next wake-up; `undefined` without a sleeper. */
-  nextDue(): number | undefined {
-    let first: number | undefined
-    for (const { at } of this.#due) if (first === undefined || at < first) first = at
-    return first
+  /** The time of the next wake-up; infinity without a sleeper. */
+  nextDue(): number {
+    return Math.min(...[...this.#due].map(({ at }) => at))
   }
 
   /** Moves forward to a time. */

@@ -1,50 +1,32 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
-
-/** Watches the transactions of a database; it may throw to end them. */
-export interface DatabaseWatcher {
-  /** A transaction begins; `isWriting` when it may write. */
-  onBegin(database: DatabaseSync, isWriting: boolean): void
-  /** All statements have run, but are not durable yet. */
-  beforeCommit(): void
-  /** It is durable, but not reported yet. */
-  afterCommit(): void
-}
-
-let watcher: DatabaseWatcher | undefined
-
-/** Sets the watcher of databases that are opened from now on. */
-export function watchDatabases(next: DatabaseWatcher | undefined): void {
-  watcher = next
-}
-
-const watchers = new WeakMap<DatabaseSync, DatabaseWatcher>()
-const prepare = DatabaseSync.prototype.prepare
+import { DatabaseSync } from 'node:sqlite'
 
 /**
- * The driver and its files are real. Only the statements that begin and commit a transaction are wrapped, so that the
- * process can crash there.
+ * Called before the statements that begin or commit a transaction, and after the commit (`committed`): it is durable
+ * then, but not reported yet. It may throw to end the transaction.
  */
-DatabaseSync.prototype.prepare = function prepareWatched(this: DatabaseSync, sql: string) {
-  const statement = prepare.call(this, sql)
-  if (!/^(begin|commit)/.test(sql)) return statement
-  const own = watchers.get(this) ?? watcher
-  if (!own) return statement
-  watchers.set(this, own)
-  return watchStatement(statement, this, sql, own)
+export type Watch = (database: DatabaseSync, at: string) => void
+
+let watchOfNext: Watch | undefined
+
+/** Sets the watch of databases that are opened from now on. */
+export function watchDatabases(watch: Watch | undefined): void {
+  watchOfNext = watch
 }
 
-function watchStatement(
-  statement: StatementSync,
-  database: DatabaseSync,
-  sql: string,
-  own: DatabaseWatcher,
-): StatementSync {
+const watches = new WeakMap<DatabaseSync, Watch>()
+const prepare = DatabaseSync.prototype.prepare
+
+/** The driver and its files are real. Only these statements are wrapped, so that the process can crash there. */
+DatabaseSync.prototype.prepare = function prepareWatched(this: DatabaseSync, sql: string) {
+  const statement = prepare.call(this, sql)
+  const watch = /^(begin|commit)/.test(sql) ? (watches.get(this) ?? watchOfNext) : undefined
+  if (!watch) return statement
+  watches.set(this, watch)
   const run = statement.run.bind(statement)
   statement.run = () => {
-    if (sql !== 'commit') own.onBegin(database, sql === 'begin immediate')
-    if (sql === 'commit') own.beforeCommit()
+    watch(this, sql)
     const result = run()
-    if (sql === 'commit') own.afterCommit()
+    if (sql === 'commit') watch(this, 'committed')
     return result
   }
   return statement

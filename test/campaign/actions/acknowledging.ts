@@ -1,14 +1,8 @@
 import type { Validation } from '../../../src/api/validations/validation.ts'
 import type { Averba } from '../../../src/averba/averba.ts'
-import type { ErrorCode } from '../../../src/vocabulary/errors.ts'
 import type { Outcome } from '../../../src/vocabulary/outcome.ts'
-import type { AskResult } from '../host.ts'
-import { peopleCount, personOf } from '../people.ts'
+import { people } from '../people.ts'
 import type { SimulatedHost } from '../simulated-host.ts'
-
-const nameByCpf = new Map(
-  Array.from({ length: peopleCount }, (_, person) => personOf(person)).map(({ cpf, titular }) => [cpf, titular.nome]),
-)
 
 type Work<T> = (averba: Averba) => Promise<Outcome<T>>
 
@@ -16,7 +10,7 @@ type Work<T> = (averba: Averba) => Promise<Outcome<T>>
 const verdicts = new Set(['NOT_CHARGED', 'CHARGED_WITHOUT_RESULT'])
 
 /** Reports the answer of a command to the checks when the caller gets it, as the engine may crash right after. */
-export function withAcknowledgement<T>(simulated: SimulatedHost, commandId: string, work: Work<T>): Work<T> {
+export function acknowledged<T>(simulated: SimulatedHost, commandId: string, work: Work<T>): Work<T> {
   return async averba => {
     const { engineProcess } = simulated
     const outcome = await work(averba)
@@ -35,18 +29,8 @@ function checkAnswer({ validations, runRecord }: SimulatedHost, commandId: strin
   const input = validations.find(({ id }) => id === commandId)
   if (!input || typeof value !== 'object' || value === null || !('fields' in value)) return
   const { id, fields } = value as Validation // The result of `validate`.
-  const isTrue = nameByCpf.get(input.cpf) === input.claims.nome
+  const isTrue = people.some(({ cpf, titular }) => cpf === input.cpf && titular.nome === input.claims.nome)
   if (id !== commandId) runRecord.fail('nothing-lost', `${commandId} got the answer of ${id}`)
   if ((fields.nome?.result === 'match') !== isTrue)
     runRecord.fail('nothing-lost', `${commandId} was answered ${fields.nome?.result}, but its claim is ${isTrue}`)
-}
-
-/** Sends a command to the engine, and reports its answer to the checks. */
-export function askWithAcknowledgement<T>(
-  simulated: SimulatedHost,
-  commandId: string,
-  work: Work<T>,
-  expected: readonly ErrorCode[],
-): Promise<AskResult<Outcome<T>>> {
-  return simulated.host.ask(withAcknowledgement(simulated, commandId, work), expected)
 }

@@ -1,9 +1,8 @@
-import { companies, personOf } from '../people.ts'
+import { hourMs, minuteMs } from '../../../src/vocabulary/instant.ts'
+import { companies, inputOf, personOf } from '../people.ts'
 import type { Performers } from '../perform.ts'
-import { askWithAcknowledgement } from './acknowledging.ts'
+import { acknowledged } from './acknowledging.ts'
 
-const minuteMs = 60_000
-const hourMs = 60 * minuteMs
 const basis = { purpose: 'campanha', legalBasis: 'LGPD art. 7, I' } as const
 
 /** The status changes that a data subject can make at the service (contract). */
@@ -13,108 +12,69 @@ const statusTable: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Deeds about consents, at the host and at the service. */
-export const perform: Performers<
-  | 'enrol'
-  | 'schedule'
-  | 'offer'
-  | 'sync'
-  | 'change'
-  | 'changeThere'
-  | 'use'
-  | 'validateUnder'
-  | 'look'
-  | 'logIn'
-  | 'readInFull'
-> = {
+export const consentDeeds = {
   async enrol(simulated, { id, person, everyHours }) {
-    const { cpf } = personOf(person)
-    const commandId = `enrol-${id}`
     const every = everyHours > 0 && { syncEveryMs: everyHours * hourMs }
-    const ask = { commandId, ...every, ...(simulated.actor && { actor: simulated.actor }) }
-    const ref = await simulated.host.askFor(averba => averba.consents.enrol({ cpf }, ask))
-    if (ref !== undefined) simulated.actor = { kind: 'subject', ref }
+    const ask = { commandId: `enrol-${id}`, ...every, ...simulated.asker }
+    const ref = await simulated.host.askFor(averba => averba.consents.enrol({ cpf: personOf(person).cpf }, ask))
+    if (ref !== undefined) simulated.asker = { actor: { kind: 'subject', ref } }
   },
-  async schedule(simulated, { id, person, everyHours }) {
+  async schedule({ host }, { id, person, everyHours }) {
     const ask = { commandId: `schedule-${id}`, syncEveryMs: everyHours === null ? null : everyHours * hourMs }
-    await simulated.host.askFor(averba => averba.consents.schedule(personOf(person), ask), ['NOT_FOUND'])
+    await host.askFor(averba => averba.consents.schedule(personOf(person), ask), ['NOT_FOUND'])
   },
-  async offer(simulated, { person, company, hours, isActive }) {
-    const cnpj = companies[company]
-    simulated.people.offer(person, {
-      ...personOf(person),
-      ...(cnpj !== undefined && { cnpj }),
-      status: isActive ? 'ATIVO' : 'PENDENTE',
-      expiresInMs: hours * hourMs,
-    })
+  async offer({ people }, { person, company, hours, isActive }) {
+    const cnpj = companies[company] ?? companies[0]
+    const status = isActive ? 'ATIVO' : 'PENDENTE'
+    people.offer(person, { ...personOf(person), cnpj, status, expiresInMs: hours * hourMs })
   },
-  async sync(simulated, { person, company = null }) {
+  async sync({ host, clock, runRecord }, { person, company = null }) {
     const { cpf } = personOf(person)
-    const since = simulated.clock.now()
+    const since = clock.now()
     const cnpj = company === null ? undefined : companies[company]
     const which = { cpf, ...(cnpj !== undefined && { cnpj }) }
-    const outcome = await simulated.host.askFor(averba => averba.consents.sync(which), ['NOT_FOUND'])
-    if (outcome?.status === 'settled' && cnpj === undefined) simulated.runRecord.notify('read', cpf, since)
+    const outcome = await host.askFor(averba => averba.consents.sync(which), ['NOT_FOUND'])
+    if (outcome?.status === 'settled' && cnpj === undefined) runRecord.notify('read', cpf, since)
   },
-  async change(simulated, { id, person, consent, verb }) {
-    const which = simulated.people.consentOf(person, consent)
-    if (!which) return
+  async change(simulated, { id, verb }, which) {
     const commandId = `${verb}-${id}`
-    await askWithAcknowledgement(
-      simulated,
-      commandId,
-      averba =>
-        averba.consents[verb](which, {
-          ...{ commandId, reason: 'CANARIO MOTIVO' },
-          ...(simulated.actor && { actor: simulated.actor }),
-        }),
-      ['NOT_FOUND', 'REFUSED'],
-    )
+    const ask = { commandId, reason: 'CANARIO MOTIVO', ...simulated.asker }
+    const change = acknowledged(simulated, commandId, averba => averba.consents[verb](which, ask))
+    await simulated.host.ask(change, ['NOT_FOUND', 'REFUSED'])
   },
-  async changeThere(simulated, { person, consent, to }) {
-    const which = simulated.people.consentOf(person, consent)
-    if (!which) return
-    const status = await simulated.people.statusAt(which)
-    if (statusTable[status]?.includes(to)) simulated.services.consentService.change(which.cpf, which.id, to)
+  async changeThere({ people, services }, { to }, which) {
+    const { status } = await people.read(which)
+    if (statusTable[status]?.includes(to)) services.consentService.change(which.cpf, which.id, to)
   },
-  async use(simulated, { id, person, consent, ageMaxMinutes }) {
-    const which = simulated.people.consentOf(person, consent)
-    if (!which) return
+  async use({ host, clock, runRecord }, { id, ageMaxMinutes }, which) {
     const ageMaxMs = ageMaxMinutes < 0 ? undefined : ageMaxMinutes * minuteMs
-    const fresh = ageMaxMs === undefined ? {} : { ageMaxMs }
-    const began = simulated.clock.now()
-    const asked = await simulated.host.ask(
-      averba => averba.consents.use({ ...which, ...fresh }, { commandId: `use-${id}`, basis }),
+    const fresh = { ...which, ...(ageMaxMs !== undefined && { ageMaxMs }) }
+    const began = clock.now()
+    const asked = await host.ask(
+      averba => averba.consents.use(fresh, { commandId: `use-${id}`, basis }),
       ['NOT_FOUND', 'CONSENT_NOT_EFFECTIVE', 'OUTCOME'],
     )
-    if (asked && 'value' in asked)
-      simulated.runRecord.notify('used', { ...which, began, at: simulated.clock.now(), ageMaxMs })
+    if (asked && 'value' in asked) runRecord.notify('used', { ...which, began, at: clock.now(), ageMaxMs })
   },
-  async validateUnder(simulated, { id, person, consent }) {
-    const which = simulated.people.consentOf(person, consent)
-    if (!which) return
-    const input = { id: `under-${id}`, cpf: which.cpf, claims: { nome: personOf(person).titular.nome } }
-    await askWithAcknowledgement(
-      simulated,
-      input.id,
-      averba => averba.validations.validate(input, { basis: { ...basis, consent: which } }),
-      ['NOT_FOUND', 'CONSENT_NOT_EFFECTIVE'],
-    )
+  async validateUnder(simulated, { id, person }, consent) {
+    const input = inputOf(`under-${id}`, person)
+    const under = { basis: { ...basis, consent } }
+    const validate = acknowledged(simulated, input.id, averba => averba.validations.validate(input, under))
+    await simulated.host.ask(validate, ['NOT_FOUND', 'CONSENT_NOT_EFFECTIVE'])
   },
-  async readInFull(simulated, { person, consent }) {
-    const which = simulated.people.consentOf(person, consent)
-    if (!which) return
-    await simulated.host.ask(averba => averba.consents.get({ ...which, ageMaxMs: 0 }), ['NOT_FOUND', 'OUTCOME'])
+  async readInFull({ host }, _, which) {
+    await host.ask(averba => averba.consents.get({ ...which, ageMaxMs: 0 }), ['NOT_FOUND', 'OUTCOME'])
   },
-  async logIn(simulated, { person, hours }) {
-    simulated.services.consentService.logIn(personOf(person).cpf, simulated.clock.now() + hours * hourMs)
+  async logIn({ services, clock }, { person, hours }) {
+    services.consentService.logIn(personOf(person).cpf, clock.now() + hours * hourMs)
   },
-  async look(simulated, { person }) {
+  async look({ host, people }, { person }) {
     const { cpf } = personOf(person)
     const codes = ['NOT_FOUND', 'OUTCOME'] as const
-    await simulated.host.ask(averba => averba.consents.list({ cpf, ageMaxMs: hourMs }), codes)
-    await simulated.host.ask(averba => averba.logins.state({ cpf }), codes)
-    await simulated.host.ask(averba => averba.awareness.list({ cpf, ageMaxMs: hourMs }), codes)
-    const which = simulated.people.consentOf(person, 0)
-    if (which) await simulated.host.ask(averba => averba.consents.get({ ...which, ageMaxMs: 0 }), codes)
+    await host.ask(averba => averba.consents.list({ cpf, ageMaxMs: hourMs }), codes)
+    await host.ask(averba => averba.logins.state({ cpf }), codes)
+    await host.ask(averba => averba.awareness.list({ cpf, ageMaxMs: hourMs }), codes)
+    const which = people.consentOf(person, 0)
+    if (which) await host.ask(averba => averba.consents.get({ ...which, ageMaxMs: 0 }), codes)
   },
-}
+} satisfies Partial<Performers>

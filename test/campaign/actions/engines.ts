@@ -1,23 +1,19 @@
 import type { Averba } from '../../../src/averba/averba.ts'
-import { peopleCount, personOf } from '../people.ts'
+import { minuteMs } from '../../../src/vocabulary/instant.ts'
+import { inputOf, personOf } from '../people.ts'
 import type { Performers } from '../perform.ts'
 import type { SimulatedHost } from '../simulated-host.ts'
 import type { Step } from '../step.ts'
-import { askWithAcknowledgement, withAcknowledgement } from './acknowledging.ts'
+import { acknowledged } from './acknowledging.ts'
 import { erase } from './keeping.ts'
-import { whileRunning } from './running.ts'
-import { perform as performValidations } from './validations.ts'
-
-const minuteMs = 60_000
+import { whileRunning } from './operations.ts'
+import { validationDeeds } from './validations.ts'
 
 /** Deeds with several engines on one store, and with engines of another version. */
-export const perform: Performers<'beside' | 'pause' | 'upgrade'> = {
+export const engineDeeds = {
   async beside(simulated, { id, person, count, seconds }) {
     await simulated.open()
-    const inputs = Array.from({ length: count }, (_, i) => {
-      const { cpf, titular } = personOf((person + i) % peopleCount)
-      return { id: `beside-${id}-${i}`, cpf, claims: { nome: titular.nome } }
-    })
+    const inputs = Array.from({ length: count }, (_, i) => inputOf(`beside-${id}-${i}`, person + i))
     simulated.validations.push(...inputs)
     const former = await simulated.openAnother()
     const work = (averba: Averba) =>
@@ -28,9 +24,8 @@ export const perform: Performers<'beside' | 'pause' | 'upgrade'> = {
     const { engineProcess } = simulated
     await simulated.waitForAll([former, engineProcess].map(each => each.whileAlive(work(each.averba))))
     await simulated.closeFormer(former)
-    for (const input of inputs) {
-      await askWithAcknowledgement(simulated, input.id, averba => averba.validations.validate(input), [])
-    }
+    for (const input of inputs)
+      await simulated.host.ask(acknowledged(simulated, input.id, averba => averba.validations.validate(input)))
   },
   async pause(simulated, step) {
     await simulated.open()
@@ -53,13 +48,11 @@ export const perform: Performers<'beside' | 'pause' | 'upgrade'> = {
     simulated.runRecord.markReached('engine paused')
     const former = await simulated.openAnother()
     await simulated.advanceUntil(clock.now() + step.minutes * minuteMs)
-    if (step.erases && !simulated.disk.isFull) {
-      const { cpf } = personOf(step.person)
-      await erase(simulated, { cpf, commandId: `erase-paused-${step.id}`, isBusy: false, keeps: false })
-    }
+    if (step.erases && !simulated.disk.isFull)
+      await erase(simulated, { cpf: personOf(step.person).cpf, commandId: `erase-paused-${step.id}` })
     await simulated.host.ask(work, ['OUTCOME', 'STALE_PLAN', 'PLAN_DELETES', 'NOT_FOUND'])
     // A person resolves the validations before the answer is read.
-    if (step.minutes > 2) await resolveInconclusive(simulated, step.id)
+    if (step.minutes > 2) await validationDeeds.resolve(simulated, { id: 2_000_000 + step.id, isCharged: true })
     former.resume()
     await simulated.waitForAll([working])
     await simulated.closeFormer(former)
@@ -71,32 +64,20 @@ export const perform: Performers<'beside' | 'pause' | 'upgrade'> = {
     const raised = <T extends { readonly version: number }>(all: readonly T[], which: number): T[] =>
       all.map((each, i) => (i === which % all.length ? { ...each, version: each.version + 1 } : each))
     simulated.version = { machines: raised(machines, machine), views: raised(views, view) }
-    await simulated.close()
-    await simulated.open()
+    await simulated.reopen()
     simulated.runRecord.markReached('engine upgraded')
   },
-}
-
-async function resolveInconclusive(simulated: SimulatedHost, id: number): Promise<void> {
-  await performValidations.resolve(simulated, { do: 'resolve', isCharged: true, id: 2_000_000 + id, at: 0 })
-}
+} satisfies Partial<Performers>
 
 function createWork(
   simulated: SimulatedHost,
   { id, person, what }: Extract<Step, { do: 'pause' }>,
 ): (averba: Averba) => Promise<unknown> {
-  const { cpf, titular } = personOf(person)
-  switch (what) {
-    case 'validate': {
-      const input = { id: `paused-${id}`, cpf, claims: { nome: titular.nome } }
-      simulated.validations.push(input)
-      return withAcknowledgement(simulated, input.id, averba => averba.validations.validate(input))
-    }
-    case 'sync':
-      return averba => averba.consents.sync({ cpf })
-    case 'settle':
-      return averba => averba.settle()
-    case 'apply':
-      return async averba => averba.subscriptions.apply(await averba.subscriptions.plan(), { deletions: 'refuse' })
-  }
+  if (what === 'sync') return averba => averba.consents.sync({ cpf: personOf(person).cpf })
+  if (what === 'settle') return averba => averba.settle()
+  if (what === 'apply')
+    return async averba => averba.subscriptions.apply(await averba.subscriptions.plan(), { deletions: 'refuse' })
+  const input = inputOf(`paused-${id}`, person)
+  simulated.validations.push(input)
+  return acknowledged(simulated, input.id, averba => averba.validations.validate(input))
 }
