@@ -1,39 +1,32 @@
 import { execFile } from 'node:child_process'
 import { hash } from 'node:crypto'
-import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { root } from '../support/run-script.ts'
 import { runSeeds } from './run-seeds.ts'
 import { runSteps } from './run-steps.ts'
 import type { Step } from './step.ts'
 
-const [seeds, days] = [2, 3]
-const root = resolve(import.meta.dirname, '../..')
-
 test('every check holds in worlds with faults and crashes, and the command gives a seed the same digest', async () => {
   const print = async (...flags: readonly string[]) => {
-    const args = ['test/campaign/main.ts', ...flags, '--days', String(days)]
+    const args = ['test/campaign/main.ts', ...flags, '--days', '3']
     const { stdout } = await promisify(execFile)('node', args, { cwd: root })
     return stdout.trim().split('\n')
   }
-  const [printed, asJson] = await Promise.all([
-    print('--first', '1', '--seeds', String(seeds)),
-    print('--seed', String(seeds), '--json'),
-  ])
+  const [printed, asJson] = await Promise.all([print('--first', '1', '--seeds', '2'), print('--seed', '2', '--json')])
   const campaign = JSON.parse(printed.at(-1) ?? '')
-  expect(campaign).toMatchObject({ seeds, failures: 0, refuted: [] })
+  expect(campaign).toMatchObject({ seeds: 2, failures: 0, refuted: [] })
   expect(campaign.events).toBeGreaterThan(300)
   const ofSeed = /^seed (\d): (\d+) events, 0 failures, digest (\w+)$/
-  const results = printed.flatMap(line => {
+  const results = printed.sort().flatMap(line => {
     const [, seed, events, digest] = ofSeed.exec(line) ?? []
     return digest === undefined ? [] : [{ seed: Number(seed), failures: 0, events: Number(events), digest }]
   })
-  results.sort((a, b) => a.seed - b.seed)
-  expect(results.map(({ seed }) => seed)).toEqual(Array.from({ length: seeds }, (_, i) => i + 1))
+  expect(results.map(({ seed }) => seed)).toEqual([1, 2])
   expect(campaign.digest).toBe(hash('sha256', results.map(({ seed, digest }) => `${seed} ${digest}\n`).join('')))
-  expect(new Set(results.map(({ digest }) => digest)).size).toBe(seeds)
+  expect(results[0]?.digest).not.toBe(results[1]?.digest)
   // Only the object.
-  expect(asJson.map(line => JSON.parse(line))).toEqual([results.at(-1)])
+  expect(asJson.map(line => JSON.parse(line))).toEqual([results[1]])
 })
 
 test('a refusal is traced with the deed and the id of its step', async () => {
@@ -77,6 +70,5 @@ test('a seed that does not end fails without blocking others', async () => {
     return true
   })
   expect(campaign).toMatchObject({ seeds: 4, failures: 4 })
-  expect(failures).toHaveLength(4)
-  expect(failures[0]).toEqual({ check: 'comes-to-an-end', what: 'it did not end within 1 ms' })
+  expect(failures).toEqual(Array(4).fill({ check: 'comes-to-an-end', what: 'it did not end within 1 ms' }))
 })

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { root } from '../support/run-script.ts'
 
-const root = resolve(import.meta.dirname, '../..')
 const defects = readdirSync(join(root, 'test/defects')).filter(name => name.endsWith('.patch'))
 
 // `npm run campaign:defects` shows that the campaign finds each. A patch that does not apply would show nothing.

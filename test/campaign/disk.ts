@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
@@ -10,26 +10,11 @@ const unbounded = 1_073_741_823
 
 /** The disk of a run: a folder for the log, which can be made full. */
 export class Disk {
-  readonly #folder: string
+  readonly #folder = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'averba-campaign-'))
+  readonly path = join(this.#folder, 'log.sqlite')
+  readonly backup = join(this.#folder, 'backup.sqlite')
   readonly #databases = new Set<DatabaseSync>()
-  #isFull = false
-
-  constructor() {
-    const hasMemory = statSync(memory, { throwIfNoEntry: false })?.isDirectory() ?? false
-    this.#folder = mkdtempSync(join(hasMemory ? memory : tmpdir(), 'averba-campaign-'))
-  }
-
-  get isFull(): boolean {
-    return this.#isFull
-  }
-
-  get path(): string {
-    return join(this.#folder, 'log.sqlite')
-  }
-
-  get backup(): string {
-    return join(this.#folder, 'backup.sqlite')
-  }
+  isFull = false
 
   close(database: DatabaseSync): void {
     if (database.isOpen) database.close()
@@ -40,7 +25,7 @@ export class Disk {
   open(database: DatabaseSync): void {
     if (this.#databases.has(database)) return
     this.#databases.add(database)
-    if (this.#isFull) limit(database)
+    if (this.isFull) limit(database)
   }
 
   /** Renames the log from one suffix to another, or removes it. The keyring and the high-water mark stay. */
@@ -53,18 +38,14 @@ export class Disk {
     }
   }
 
-  removeBackup(): void {
-    rmSync(this.backup, { force: true })
-  }
-
   /** Makes SQLite fail as on a full disk: it may add no more pages. */
   fill(): void {
-    this.#isFull = true
+    this.isFull = true
     for (const database of this.#databases) limit(database)
   }
 
   empty(): void {
-    this.#isFull = false
+    this.isFull = false
     for (const database of this.#databases) if (database.isOpen) database.exec(`pragma max_page_count = ${unbounded}`)
   }
 

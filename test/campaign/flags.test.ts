@@ -3,32 +3,17 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readFlags, usage } from './flags.ts'
 
-/** Runs the command itself. */
-function run(...args: readonly string[]) {
-  const main = join(import.meta.dirname, 'main.ts')
-  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' })
-  return { status, stdout, stderr }
-}
-
 test('a campaign runs twenty seeds for thirty days by default, and flags change that', () => {
   const many = { days: 30, first: 1, seeds: 20, until: undefined, json: false }
   expect(readFlags([])).toEqual(many)
-  expect(readFlags(['--seeds', '300', '--days=60', '--first', '0', '--until', 'paid-once', '--json'])).toEqual({
-    days: 60,
-    first: 0,
-    seeds: 300,
-    until: 'paid-once',
-    json: true,
-  })
+  const flags = readFlags(['--seeds', '300', '--days=60', '--first', '0', '--until', 'paid-once', '--json'])
+  expect(flags).toEqual({ days: 60, first: 0, seeds: 300, until: 'paid-once', json: true })
   // Seconds since 1970, as CI does.
   expect(readFlags(['--first', '1795302184'])).toEqual({ ...many, first: 1_795_302_184 })
-  expect(readFlags(['--seed', '47'])).toEqual({ days: 30, seed: 47, shrink: false, json: false })
-  expect(readFlags(['--shrink', '--json', '--seed', '47', '--days', '2'])).toEqual({
-    days: 2,
-    seed: 47,
-    shrink: true,
-    json: true,
-  })
+  const one = { days: 30, seed: 47, shrink: false, json: false }
+  expect(readFlags(['--seed', '47'])).toEqual(one)
+  const shrunk = readFlags(['--shrink', '--json', '--seed', '47', '--days', '2'])
+  expect(shrunk).toEqual({ ...one, days: 2, shrink: true, json: true })
   expect(readFlags(['--help'])).toBe('help')
 })
 
@@ -54,10 +39,11 @@ test.each([
   expect(() => readFlags(args)).toThrow(expect.objectContaining({ name: 'FlagError', message: told }))
 })
 
-test('the command reports it, runs nothing and exits with 2', () => {
-  expect(run('--sed', '3')).toEqual({ status: 2, stdout: '', stderr: expect.stringMatching(/^Unknown option '--sed'/) })
-})
-
-test('--help prints every flag', () => {
-  expect(run('--help')).toEqual({ status: 0, stdout: `${usage}\n`, stderr: '' })
+test.each([
+  ['the command reports it, runs nothing and exits with 2', ['--sed', '3'], 2, '', /^Unknown option '--sed'/],
+  ['--help prints every flag', ['--help'], 0, `${usage}\n`, /^$/],
+] as const)('%s', (_, args, status, stdout, stderr) => {
+  const main = join(import.meta.dirname, 'main.ts')
+  const ended = spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' })
+  expect(ended).toMatchObject({ status, stdout, stderr: expect.stringMatching(stderr) })
 })

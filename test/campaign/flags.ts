@@ -1,22 +1,7 @@
 import { parseArgs } from 'node:util'
 
 /** The flags of a campaign: for many seeds, or for one. */
-export type Flags = ManySeedsFlags | OneSeedFlags
-
-interface ManySeedsFlags {
-  readonly days: number
-  readonly first: number
-  readonly seeds: number
-  readonly until: string | undefined
-  readonly json: boolean
-}
-
-interface OneSeedFlags {
-  readonly days: number
-  readonly seed: number
-  readonly shrink: boolean
-  readonly json: boolean
-}
+export type Flags = Exclude<ReturnType<typeof readFlags>, 'help'>
 
 /** A flag is invalid: the message names it. */
 export class FlagError extends Error {
@@ -42,7 +27,7 @@ export const usage = `npm run campaign -- <flags>
  *
  * @throws {FlagError} for an unknown, repeated or invalid flag, and for two flags that exclude each other
  */
-export function readFlags(args: readonly string[]): Flags | 'help' {
+export function readFlags(args: readonly string[]) {
   const { values, tokens } = parse(args)
   const names = tokens.flatMap(each => (each.kind === 'option' ? [each.name] : []))
   const twice = names.find((name, i) => names.indexOf(name) !== i)
@@ -72,7 +57,7 @@ function parse(args: readonly string[]) {
 }
 
 function toNumber(name: string, text: string | undefined, min: number): number | undefined {
-  if (text === undefined || (/^\d{1,12}$/.test(text) && Number(text) >= min))
-    return text === undefined ? undefined : Number(text)
+  if (text === undefined) return undefined
+  if (/^\d{1,12}$/.test(text) && Number(text) >= min) return Number(text)
   throw new FlagError(`--${name} takes a whole number of up to twelve digits, ${min} or more, not "${text}"`)
 }

@@ -15,9 +15,6 @@ const erasureCodes: ReadonlySet<ErrorCode> = new Set(['SUBJECT_ERASED', 'COMMAND
 /** The event types that the host follows. */
 export const followedTypes = ['consent.revoked', 'consent.appeared', 'validation.answered'] as const
 
-/** The result of a call: a value, an expected error, or `undefined` when the engine never answered. */
-export type AskResult<T> = { readonly value: T } | { readonly code: ErrorCode } | undefined
-
 /** The application that embeds the engine: it calls it, has followers and handlers, and restarts it after a crash. */
 export class Host {
   readonly #simulated: SimulatedHost
@@ -28,8 +25,14 @@ export class Host {
     this.#simulated = simulated
   }
 
-  /** Calls the engine. Repeats the call, with the same command id, when the engine crashes. */
-  async ask<T>(work: (averba: Averba) => Promise<T>, expected: readonly ErrorCode[] = []): Promise<AskResult<T>> {
+  /**
+   * Calls the engine. Repeats the call, with the same command id, when the engine crashes. Returns a value, the code of
+   * an expected error, or `undefined` when the engine never answered.
+   */
+  async ask<T>(
+    work: (averba: Averba) => Promise<T>,
+    expected: readonly ErrorCode[] = [],
+  ): Promise<{ readonly value: T } | { readonly code: ErrorCode } | undefined> {
     const simulated = this.#simulated
     for (let repeats = 0; repeats < attemptsMax; repeats++) {
       await simulated.open()
@@ -83,14 +86,13 @@ export class Host {
 
   /** Returns the code of an expected error. A call that failed on a full disk may end when the disk has space again. */
   #expect(error: unknown, expected: readonly ErrorCode[], wasFull: boolean): ErrorCode {
-    const simulated = this.#simulated
-    const { runRecord, disk } = simulated
+    const { runRecord, disk, erased } = this.#simulated
     runRecord.notify('failed', error)
     if (!(error instanceof AverbaError)) throw error
     const { code } = error
     if ((wasFull || disk.isFull) && code === 'STORE_UNSAFE') return code
     // An erased person who is enrolled again is a new subject, so the same input is another command.
-    const isOfErased = simulated.erased.size > 0 && erasureCodes.has(code)
+    const isOfErased = erased.size > 0 && erasureCodes.has(code)
     if (!expected.includes(code) && !isOfErased) throw error
     runRecord.trace(`  ${runRecord.currentStep}: ${code}`)
     return code

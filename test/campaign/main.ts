@@ -15,25 +15,15 @@ const longDays = 6_000
 /** How many characters of a failure are printed. */
 const textMax = 600
 
-/** Exit codes: 0 every check held, 1 a check failed, 2 invalid flags, no run. */
-const exitCodes = { failed: 1, invalidFlags: 2 } as const
-
-const flags = readFlagsOrReport()
-if (flags === 'help') console.log(usage)
-else if (flags !== undefined) {
-  const isGood = 'seed' in flags ? await runOne(flags) : await runMany(flags)
-  if (!isGood) process.exitCode = exitCodes.failed
-}
-
-function readFlagsOrReport(): Flags | 'help' | undefined {
-  try {
-    return readFlags(process.argv.slice(2))
-  } catch (error) {
-    if (!(error instanceof FlagError)) throw error
-    console.error(error.message)
-    process.exitCode = exitCodes.invalidFlags
-    return undefined
-  }
+// Exit codes: 0 every check held, 1 a check failed, 2 invalid flags, no run.
+try {
+  const flags = readFlags(process.argv.slice(2))
+  if (flags === 'help') console.log(usage)
+  else if (!(await (flags.seed === undefined ? runMany(flags) : runOne(flags)))) process.exitCode = 1
+} catch (error) {
+  if (!(error instanceof FlagError)) throw error
+  console.error(error.message)
+  process.exitCode = 2
 }
 
 async function runMany({ until, json, ...numbers }: Extract<Flags, { seeds: number }>): Promise<boolean> {

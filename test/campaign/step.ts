@@ -1,6 +1,8 @@
 import type { Fault } from '../../src/simulation/faults/fault.ts'
 import type { Crash } from './crash-points.ts'
 
+type PausedWork = 'validate' | 'sync' | 'settle' | 'apply'
+
 /** What each kind of deed needs to know. Numbers select among the existing items. */
 export interface Deeds {
   enrol: { person: number; everyHours: number }
@@ -55,13 +57,7 @@ export interface Deeds {
    * An engine pauses with an unread answer; another takes over, and then the first continues. `isDeclined`: the service
    * declines the call. `erases`: the person is erased before the answer is read.
    */
-  pause: {
-    person: number
-    what: 'validate' | 'sync' | 'settle' | 'apply'
-    minutes: number
-    isDeclined: boolean
-    erases: boolean
-  }
+  pause: { person: number; what: PausedWork; minutes: number; isDeclined: boolean; erases: boolean }
   /**
    * The host removes a subscription and adds it again; the fault may hit either change. `isTaken`: another client
    * registers the same subscription in between.

@@ -10,7 +10,7 @@ export class TrackedClock implements Clock {
   readonly #due = new Set<{ readonly at: number }>()
   /** Grows with each sleep, wake-up and arrival: while it grows, work is active. */
   activity = 0
-  /** The number of arrivals at the current time. */
+  /** The number of arrivals at a time. */
   #arrivals = { at: 0, count: 0 }
 
   now(): number {

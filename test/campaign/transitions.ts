@@ -3,6 +3,9 @@ import { machines } from '../../src/machines/machines.ts'
 import type { Message, RecordedEvent } from '../../src/vocabulary/message.ts'
 import { explore, nameOf, statePaths } from '../machines/explore.ts'
 import { samples } from '../machines/samples.ts'
+import { viewsRebuilt } from './actions/operations.ts'
+import { crashPoints } from './crash-points.ts'
+import { faultKinds } from './plan.ts'
 import { RewindableMap } from './rewindable-map.ts'
 
 /**
@@ -25,22 +28,28 @@ function regionsOf(state: MachineState): ReadonlyMap<string, string> {
 }
 
 /** The names of all transitions that decisions of the machines can make. */
-export function allTransitions(): string[] {
+function allTransitions(): Iterable<string> {
   const names = new Set<string>()
   for (const { machine, messages } of samples) {
     for (const { state } of explore(machine, messages)) {
       for (const message of messages) {
         const decision = machine.decide(state, message)
-        if ('refused' in decision) continue
-        decision.events.reduce((each, event) => {
-          const next = machine.evolve(each, event)
-          for (const name of transitionNames(machine, each, event, next)) names.add(name)
-          return next
-        }, state)
+        let before = state
+        for (const event of 'refused' in decision ? [] : decision.events) {
+          const after = machine.evolve(before, event)
+          for (const name of transitionNames(machine, before, event, after)) names.add(name)
+          before = after
+        }
       }
     }
   }
-  return [...names]
+  return names
+}
+
+/** The names of everything that a long campaign must reach at least once, unless explained. */
+export function reachable(): string[] {
+  const faults = faultKinds.map(kind => `fault ${kind}`)
+  return [...faults, ...crashPoints.map(point => `crash ${point}`), ...allTransitions(), viewsRebuilt]
 }
 
 const byName = new Map(machines.map(each => [each.name, each]))

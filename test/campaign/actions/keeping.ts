@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import type { ErasureReceipt } from '../../../src/api/reports/erasure-receipt.ts'
 import { backupStore, restoreStore } from '../../../src/operations/backups.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
@@ -53,7 +54,7 @@ export const keepingDeeds = {
     await simulated.open()
     // A copy takes real time, so the work of a newly opened engine is done first.
     await simulated.advanceUntil(clock.now())
-    disk.removeBackup()
+    rmSync(disk.backup, { force: true })
     const { position } = await backupStore({ store: disk.path, to: disk.backup })
     simulated.backup = { position, at: clock.now(), erased: new Map(simulated.erased) }
     simulated.runRecord.markReached('backup made')
