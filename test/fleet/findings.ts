@@ -1,31 +1,10 @@
-/** What one part of the campaign tried, and what it found. */
-export interface FleetFindings {
-  /** How often each thing was tried or seen, by name. */
-  readonly counts: Record<string, number>
-  /** Acknowledged work that is missing or differs. */
-  readonly lost: string[]
-  /** What was recorded, or sent to a service, more often than once. */
-  readonly doubled: string[]
-  /** What did not go on. */
-  readonly stuck: string[]
-  /** Every other contradiction, such as a commit that was judged wrongly. */
-  readonly wrong: string[]
-}
-
-/** The findings of a part that has not begun. */
-export function noFindings(): FleetFindings {
-  return { counts: {}, lost: [], doubled: [], stuck: [], wrong: [] }
-}
-
-/** The findings of all parts. */
-export function addAll(parts: readonly FleetFindings[]): FleetFindings {
-  const all = noFindings()
-  for (const part of parts) {
-    for (const [name, count] of Object.entries(part.counts)) all.counts[name] = (all.counts[name] ?? 0) + count
-    for (const kind of kinds) all[kind].push(...part[kind])
-  }
-  return all
-}
-
-/** The kinds of faults. */
+/**
+ * The kinds of faults: acknowledged work that is missing or differs; what was recorded or sent more often than once; what
+ * did not go on; every other contradiction, such as a commit that was judged wrongly.
+ */
 export const kinds = ['lost', 'doubled', 'stuck', 'wrong'] as const
+
+/** What one part of the campaign found, and how often each thing was tried or seen, by name. */
+export type FleetFindings = Readonly<Record<(typeof kinds)[number], string[]>> & { counts: Record<string, number> }
+
+export const noFindings = (): FleetFindings => ({ counts: {}, lost: [], doubled: [], stuck: [], wrong: [] })

@@ -1,11 +1,10 @@
 /** `npm run test:fleet`: breaks processes that share a log on PostgreSQL, and counts what that lost or doubled. */
 import { parseArgs } from 'node:util'
 import { PostgresServer } from '../support/postgres-server.ts'
-import { cutCommits } from './cut-commits.ts'
-import { addAll, type FleetFindings, kinds } from './findings.ts'
+import { cutCommits, tailWriters } from './cut-connections.ts'
+import { type FleetFindings, kinds, noFindings } from './findings.ts'
 import { killWriters } from './kill-writers.ts'
 import { shareWork } from './share-work.ts'
-import { tailWriters } from './tail-writers.ts'
 
 const { values } = parseArgs({
   options: {
@@ -22,21 +21,21 @@ const numbers = [values.seed, values.cuts, values.kills, values.stops, values.ev
 if (numbers.some(Number.isNaN)) throw new TypeError('Cannot read the flags: they must be numbers')
 const [seed = 0, cuts = 0, kills = 0, stops = 0, events = 0] = numbers
 
-const parts: Record<string, (server: PostgresServer) => Promise<FleetFindings>> = {
-  'commits cut': server => cutCommits(server, seed, cuts),
-  'writers killed': server => killWriters(server, { seed, kills, stops }),
-  'writers followed': server => tailWriters(server, seed, events),
-  'work shared': server => shareWork(server, { seed, kills, stops }),
-}
 const server = await PostgresServer.start()
-const found: FleetFindings[] = []
+const parts: Record<string, () => Promise<FleetFindings>> = {
+  'commits cut': () => cutCommits(server, seed, cuts),
+  'writers killed': () => killWriters(server, { seed, kills, stops }),
+  'writers followed': () => tailWriters(server, seed, events),
+  'work shared': () => shareWork(server, { seed, kills, stops }),
+}
+const all = noFindings()
 for (const [name, run] of Object.entries(parts)) {
-  const part = await run(server)
-  found.push(part)
+  const part = await run()
+  for (const [what, count] of Object.entries(part.counts)) all.counts[what] = (all.counts[what] ?? 0) + count
+  for (const kind of kinds) all[kind].push(...part[kind])
   if (!values.json) console.log(`${name}: ${describe(part)}`)
 }
 await server.close()
-const all = addAll(found)
 const faults = kinds.flatMap(kind => all[kind].map(each => `${kind}: ${each}`))
 if (values.json) {
   const counted = Object.fromEntries(kinds.map(kind => [kind, all[kind].length]))

@@ -10,24 +10,14 @@ import { Random } from '../support/random.ts'
 /** Validations take up to so long, so that processes die while some are under way. */
 const validationMaxMs = 400
 
-/** The token service and the validation service of a fleet, which count what they are asked. */
-export interface FleetServices {
-  readonly port: number
-  /** How often each validation was accepted, by its request. */
-  readonly validated: ReadonlyMap<string, number>
-  /** How many tokens were asked for. */
-  readonly tokens: number
-  /** Ends the present token. */
-  expireToken(): void
-  reach(request: Request): Promise<Response>
-  close(): Promise<void>
-}
-
-/** Starts simulated services for several processes. `beforeValidation` says how long an answer takes. */
+/**
+ * Starts the token service and the validation service for several processes. They count how often each validation was
+ * accepted, by its request. `beforeValidation` says how long an answer takes.
+ */
 export async function startFleetServices(
   seed: number,
   beforeValidation = (random: Random) => after(random.below(validationMaxMs)),
-): Promise<FleetServices> {
+) {
   const deliver = async () => new Response()
   const services = createSimulators({ clock: systemClock, entropy: seededEntropy(seed), deliver })
   const random = new Random(seed)
@@ -44,32 +34,27 @@ export async function startFleetServices(
   }
   const server = createServer(async (incoming, outgoing) => {
     const body = await Array.fromAsync(incoming as AsyncIterable<Buffer>)
-    const {
-      'x-service': host,
-      connection: _,
-      'content-length': __,
-      ...headers
-    } = incoming.headers as Record<string, string> // Each is sent once.
-    const hasBody = body.length > 0
-    const init = { method: incoming.method ?? 'GET', headers, ...(hasBody && { body: Buffer.concat(body) }) }
-    const answer = await reach(new Request(`https://${host}${incoming.url}`, init))
+    const headers = new Headers(incoming.headers as Record<string, string>) // Each is sent once.
+    for (const name of ['x-service', 'connection', 'content-length']) headers.delete(name)
+    const init = { method: incoming.method ?? 'GET', headers, ...(body.length > 0 && { body: Buffer.concat(body) }) }
+    const answer = await reach(new Request(`https://${incoming.headers['x-service']}${incoming.url}`, init))
     outgoing.writeHead(answer.status, Object.fromEntries(answer.headers))
     outgoing.end(Buffer.from(await answer.arrayBuffer()))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
+  const { port } = server.address() as AddressInfo // It listens on a port.
+  const close = async () => {
+    server.closeAllConnections()
+    server.close()
+    await once(server, 'close')
+  }
   return {
-    port: (server.address() as AddressInfo).port, // It listens on a port.
-    validated,
+    ...{ port, validated, reach, close },
+    /** How many tokens were asked for. */
     get tokens() {
       return services.tokenService.requests
     },
     expireToken: () => services.tokenService.expire(),
-    reach,
-    async close() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
   }
 }

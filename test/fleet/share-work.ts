@@ -1,18 +1,15 @@
 import { join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
 import { openAverba } from '../../src/index.ts'
-import { type Child, startChild } from '../crash/child.ts'
+import { startChild } from '../crash/child.ts'
 import { type PostgresServer, withSchema } from '../support/postgres-server.ts'
-import { Random } from '../support/random.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { type FleetFindings, noFindings } from './findings.ts'
 import { fleetOptions } from './fleet-options.ts'
-import type { KillOptions } from './kill-writers.ts'
+import { type KillOptions, killInTurn } from './kill-in-turn.ts'
 import { startFleetServices } from './services.ts'
 
 const callers = 16
-/** How many messages a process sends before something happens to it, at most. */
-const messagesMax = 60
 /** Longer than a lease lasts. */
 const pastLeaseMs = 12_000
 /** How far the clocks of the processes are ahead: of the last one so far that it may take no work. */
@@ -25,37 +22,20 @@ const restMaxMs = 60_000
  * ahead by seconds and one by minutes, and the server crashes. Then one engine does what is left. No call may be
  * accepted by the service twice, lost, or left behind.
  */
-export async function shareWork(server: PostgresServer, { seed, kills, stops }: KillOptions): Promise<FleetFindings> {
+export async function shareWork(server: PostgresServer, options: KillOptions): Promise<FleetFindings> {
+  const { seed, kills, stops } = options
   const findings = noFindings()
   const services = await startFleetServices(seed)
   const path = withSchema(server.url, `work_${seed}`)
   const keyring = join(temporaryFolder(), 'averba.keys')
-  const random = new Random(seed)
-  const { port } = services
-  const start = (n: number, aheadMs = 0) =>
-    startChild('../fleet/work-engine.ts', { path, keyring, port, aheadMs, callers, seed: seed * 100 + n })
-  const running: Child[] = aheadOf.map((aheadMs, i) => start(i, aheadMs))
-  const ended: Child[] = []
-  for (let kill = 0; kill < kills; kill++) {
-    const i = kill % aheadOf.length
-    const child = running[i]
-    await child?.hasSent(1 + random.below(messagesMax))
-    if (kill === Math.floor(kills / 2)) await server.restart('SIGQUIT')
-    if (kill < stops) {
-      child?.process.kill('SIGSTOP')
-      await after(pastLeaseMs)
-      child?.process.kill('SIGCONT')
-      await child?.hasSent(child.messages.length + callers)
-      continue
-    }
-    child?.process.kill('SIGKILL')
-    if (child) ended.push(child)
-    running[i] = start(aheadOf.length + kill, aheadOf[i])
-  }
-  await Promise.all(running.map(child => child.hasSent(callers)))
-  for (const child of running) child.process.kill('SIGKILL')
-  ended.push(...running)
-  const messages = (await Promise.all(ended.map(child => child.ended))).flatMap(each => each.messages)
+  const load = { path, keyring, port: services.port, callers }
+  const messages = await killInTurn(server, {
+    ...options,
+    start: (n, place) =>
+      startChild('../fleet/work-engine.ts', { ...load, aheadMs: aheadOf[place] ?? 0, seed: seed * 100 + n }),
+    ...{ stopMs: pastLeaseMs, messagesMax: 60, messagesMin: callers },
+    restarts: new Map([[Math.floor(kills / 2), 'SIGQUIT']]),
+  })
   for (const message of messages) if (message.type === 'broken') findings.wrong.push(message.what)
   const told = messages.filter(message => message.type === 'validated')
 
@@ -74,11 +54,8 @@ export async function shareWork(server: PostgresServer, { seed, kills, stops }: 
     const validation = await averba.validations.get(id)
     if (status === 'settled' ? validation?.state === 'answered' : validation?.resolved?.charged === false) continue
     // What the log has of it: a loss is rare, and may not come again.
-    const stream = `validation-${validation?.traceId}`
-    const events = await Array.fromAsync(
-      averba.log.read({ stream }),
-      each => `${each.position} ${each.type} ${each.at}`,
-    )
+    const read = averba.log.read({ stream: `validation-${validation?.traceId}` })
+    const events = await Array.fromAsync(read, ({ position, type, at }) => `${position} ${type} ${at}`)
     findings.lost.push(`${id} is ${validation?.state}, and was told to be ${status}: ${events.join(', ')}`)
   }
   for (const [asked, count] of services.validated) if (count > 1) findings.doubled.push(`${count} times ${asked}`)
@@ -88,13 +65,7 @@ export async function shareWork(server: PostgresServer, { seed, kills, stops }: 
   await atWork
   await averba.close()
   await services.close()
-  const calls = services.validated.size
-  Object.assign(findings.counts, {
-    calls,
-    validated: told.length,
-    unknown: unknown.length,
-    kills: kills - stops,
-    stops,
-  })
+  const seen = { calls: services.validated.size, validated: told.length, unknown: unknown.length }
+  findings.counts = { ...seen, kills: kills - stops, stops }
   return findings
 }
