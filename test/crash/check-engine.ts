@@ -1,5 +1,5 @@
 import { simulate } from '../../src/simulation/index.ts'
-import { AverbaError } from '../../src/vocabulary/errors.ts'
+import { formatError } from './check-log.ts'
 import type { Findings } from './findings.ts'
 import type { LoadMessage } from './load.ts'
 import { subscriptions } from './notification-of.ts'
@@ -13,10 +13,7 @@ const repeatedCount = 20
 export async function checkEngine(path: string, messages: readonly LoadMessage[]): Promise<Findings> {
   const findings: Findings = { lost: [], corrupt: [] }
   try {
-    const { averba, validationService } = await simulate({
-      seed: checkSeed,
-      averba: { store: path, subscriptions },
-    })
+    const { averba, validationService } = await simulate({ seed: checkSeed, averba: { store: path, subscriptions } })
     for (const each of messages.filter(one => one.type === 'enrolled').slice(-repeatedCount)) {
       const subject = await averba.consents.enrol({ cpf: each.cpf }, { commandId: each.commandId })
       if (subject !== each.subject) findings.lost.push(`the subject of ${each.commandId}`)
@@ -26,21 +23,15 @@ export async function checkEngine(path: string, messages: readonly LoadMessage[]
       if (again.status !== status || !again.replayed) findings.lost.push(`the validation ${id}`)
     }
     if (validationService.answered > 0) findings.corrupt.push('a validation was paid twice')
-    const counts = new Map<string, number>()
-    for await (const { body } of averba.notifications.list()) {
-      const { numero } = body as { numero: string } // The body that the load sends.
-      counts.set(numero, (counts.get(numero) ?? 0) + 1)
-    }
-    for (const { number } of messages.filter(one => one.type === 'notified')) {
-      if (!counts.has(number)) findings.lost.push(`the notification ${number}`)
-    }
-    for (const [number, count] of counts) {
-      if (count > 1) findings.corrupt.push(`the notification ${number} is stored ${count} times`)
-    }
+    // The body that the load sends.
+    const stored = await Array.fromAsync(averba.notifications.list(), ({ body }) => (body as { numero: string }).numero)
+    const numbers = new Set(stored)
+    for (const { number } of messages.filter(one => one.type === 'notified'))
+      if (!numbers.has(number)) findings.lost.push(`the notification ${number}`)
+    if (numbers.size < stored.length) findings.corrupt.push('a notification is stored twice')
     await averba.close()
   } catch (error) {
-    const what = error instanceof AverbaError ? `${error.code} ${error.message}` : String(error)
-    findings.corrupt.push(`the engine cannot continue: ${what}`)
+    findings.corrupt.push(`the engine cannot continue: ${formatError(error)}`)
   }
   return findings
 }

@@ -2,8 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Sqlite } from '../support/sqlite.ts'
-import { withoutGuards } from '../support/use-database.ts'
+import { useDatabase, withoutGuards } from '../support/use-database.ts'
 import { checkLog } from './check-log.ts'
 import { type AcknowledgedMessage, createAppend, openStore, parseMessages } from './load.ts'
 import { logName, Scratch } from './scratch.ts'
@@ -14,41 +13,34 @@ const acknowledged: AcknowledgedMessage[] = []
 
 beforeAll(async () => {
   const store = await openStore(join(template, logName), 1)
-  await Promise.all(
-    Array.from({ length: 300 }, async (_, n) => {
-      const commandId = `c${n}`
-      const appended = await store.append(createAppend(store, commandId, [{ stream: `token-${n % 7}`, expect: 'any' }]))
-      if (appended.status !== 'appended') throw new TypeError('Cannot create the log of the test')
-      acknowledged.push({ type: 'acknowledged', commandId, events: appended.events })
-    }),
-  )
+  const append = async (_: unknown, n: number) => {
+    const commandId = `c${n}`
+    const appended = await store.append(createAppend(store, commandId, [{ stream: `token-${n % 7}`, expect: 'any' }]))
+    if (appended.status !== 'appended') throw new TypeError('Cannot create the log of the test')
+    acknowledged.push({ type: 'acknowledged', commandId, events: appended.events })
+  }
+  await Promise.all(Array.from({ length: 300 }, append))
   await store.close()
 })
 
 afterAll(() => scratch.remove())
 
 /** Copies the log and damages the copy. The high-water mark is removed, so that the file itself must show the damage. */
-function damagedCopy(damage: (path: string) => void): string {
+function damagedCopy(damage: (path: string) => void = () => undefined): string {
   const path = join(scratch.folder(template), logName)
   rmSync(`${path}.mark`)
   damage(path)
   return path
 }
 
-const sql = (text: string) => (path: string) => {
-  const database = new Sqlite(path)
-  database.pragma('foreign_keys = off')
-  withoutGuards(database, () => database.exec(text))
-  database.close()
-}
+const sql = (text: string) => (path: string) =>
+  useDatabase(path, database => {
+    database.pragma('foreign_keys = off')
+    withoutGuards(database, () => database.exec(text))
+  })
 
 test('an undamaged log has no findings', async () => {
-  expect(
-    await checkLog(
-      damagedCopy(() => undefined),
-      acknowledged,
-    ),
-  ).toEqual({ lost: [], corrupt: [] })
+  expect(await checkLog(damagedCopy(), acknowledged)).toEqual({ lost: [], corrupt: [] })
 })
 
 test('a missing or different acknowledged event is reported as lost', async () => {
@@ -56,9 +48,8 @@ test('a missing or different acknowledged event is reported as lost', async () =
   const deleted = await checkLog(damagedCopy(sql(tables.join('; '))), acknowledged)
   expect(deleted.corrupt).toEqual([])
   expect(deleted.lost).toHaveLength(acknowledged.length)
-  const path = damagedCopy(() => undefined)
   const swapped = acknowledged.map((each, i) => (i === 9 ? { ...each, commandId: 'another' } : each))
-  expect((await checkLog(path, swapped)).lost).toEqual(['token-2/2 at 11'])
+  expect((await checkLog(damagedCopy(), swapped)).lost).toEqual(['token-2/2 at 11'])
 })
 
 test.each([
@@ -81,7 +72,7 @@ test.each([
 })
 
 test('a command that was written twice is found', async () => {
-  const path = damagedCopy(() => undefined)
+  const path = damagedCopy()
   const store = await openStore(path, 2)
   const { receipt, indexEntries, ...again } = createAppend(store, 'c9', [{ stream: 'token-x', expect: 'none' }])
   await store.append(again)
@@ -90,10 +81,8 @@ test('a command that was written twice is found', async () => {
 })
 
 test('a log that does not open counts as completely lost', async () => {
-  const missing = await checkLog(
-    damagedCopy(path => rmSync(`${path}.keys`)),
-    acknowledged,
-  )
+  const path = damagedCopy(path => rmSync(`${path}.keys`))
+  const missing = await checkLog(path, acknowledged)
   expect(missing.corrupt).toEqual([expect.stringContaining('KEYS_MISSING')])
   expect(missing.lost).toHaveLength(300)
 })

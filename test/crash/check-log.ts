@@ -1,7 +1,6 @@
 import type { Store } from '../../src/store/store.ts'
 import type { Append } from '../../src/store/writing/append.ts'
 import { tokens } from '../../src/views/tokens.ts'
-import { views } from '../../src/views/views.ts'
 import { AverbaError } from '../../src/vocabulary/errors.ts'
 import type { View } from '../../src/vocabulary/view.ts'
 import { checkTables, type Header } from './check-tables.ts'
@@ -22,17 +21,16 @@ export async function checkLog(
   acknowledged: readonly AcknowledgedMessage[],
   ownViews: readonly View[] = [tokens],
 ): Promise<Findings> {
-  const findings: Findings = { lost: [], corrupt: [] }
   let store: Store
   try {
     store = await openStore(path, checkSeed, ownViews)
   } catch (error) {
     // A log that says what it lost is whole.
     const isTold = error instanceof AverbaError && error.code === 'ROLLED_BACK'
-    if (!isTold) findings.corrupt.push(`it does not open: ${formatError(error)}`)
-    findings.lost.push(...acknowledged.map(each => each.commandId))
-    return findings
+    const corrupt = isTold ? [] : [`it does not open: ${formatError(error)}`]
+    return { lost: acknowledged.map(each => each.commandId), corrupt }
   }
+  const findings: Findings = { lost: [], corrupt: [] }
   try {
     const { headers, corrupt } = checkTables(path)
     findings.corrupt.push(...corrupt)
@@ -53,62 +51,55 @@ export async function checkAcknowledged(
   headers: readonly Header[],
   acknowledged: readonly AcknowledgedMessage[],
 ): Promise<Findings> {
-  const corrupt = [...checkCommands(headers)]
-  for await (const finding of checkAnswers(store, headers, acknowledged)) corrupt.push(finding)
-  for await (const finding of checkViews(store)) corrupt.push(finding)
+  const corrupt = await Array.fromAsync(checkCommands(store, headers, acknowledged))
+  corrupt.push(...(await Array.fromAsync(checkViews(store))))
   return { lost: findLost(headers, acknowledged), corrupt }
 }
-
-/** Every view of the library, for logs that the whole engine wrote. */
-export const allViews: readonly View[] = views
 
 /** Finds acknowledged events that are missing or differ. */
 function findLost(headers: readonly Header[], acknowledged: readonly AcknowledgedMessage[]): string[] {
   return acknowledged.flatMap(({ commandId, events }) =>
-    events
-      .filter(({ id, position }) => {
-        const header = headers[position - 1]
-        return header?.commandId !== commandId || `${header.stream}/${header.version}` !== id
-      })
-      .map(({ id, position }) => `${id} at ${position}`),
+    events.flatMap(({ id, position }) => {
+      const header = headers[position - 1]
+      const isThere = header?.commandId === commandId && `${header.stream}/${header.version}` === id
+      return isThere ? [] : [`${id} at ${position}`]
+    }),
   )
 }
 
-/** Checks that each command is in the log once and completely, or not at all. */
-function* checkCommands(headers: readonly Header[]): Iterable<string> {
-  const counts = new Map<string, { count: number; of: number }>()
-  for (const { commandId, data } of headers) {
-    if (commandId === undefined || data.of === undefined) continue
-    const { count } = counts.get(commandId) ?? { count: 0 }
-    counts.set(commandId, { count: count + 1, of: data.of })
+/** The events of each command of the load. */
+function eventsOfCommands(headers: readonly Header[]): Map<string, [Header, ...Header[]]> {
+  const commands = new Map<string, [Header, ...Header[]]>()
+  for (const header of headers) {
+    if (header.commandId === undefined || header.data.of === undefined) continue
+    const own = commands.get(header.commandId)
+    if (own) own.push(header)
+    else commands.set(header.commandId, [header])
   }
-  for (const [commandId, { count, of }] of counts) {
-    if (count !== of) yield `the command ${commandId} has ${count} events instead of ${of}`
-  }
+  return commands
 }
 
-/** Checks the receipts, parts and index entries of all commands, and the answers to some repeated ones. */
-async function* checkAnswers(
+/**
+ * Checks that each command is in the log once and completely, or not at all, with its receipt, part and index entry.
+ * Repeats some of them, which must get the same answer.
+ */
+async function* checkCommands(
   store: Store,
   headers: readonly Header[],
   acknowledged: readonly AcknowledgedMessage[],
 ): AsyncIterable<string> {
-  const lasts = new Map<string, Header>()
-  const firsts = new Map<string, Header>()
-  for (const header of headers) {
-    if (header.commandId === undefined || header.data.of === undefined) continue
-    lasts.set(header.commandId, header)
-    if (!firsts.has(header.commandId)) firsts.set(header.commandId, header)
-  }
-  for (const [commandId, { stream, version }] of firsts) {
+  const commands = eventsOfCommands(headers)
+  for (const [commandId, events] of commands) {
+    const [{ stream, version, data }] = events
+    if (events.length !== data.of) yield `the command ${commandId} has ${events.length} events instead of ${data.of}`
     const receipt = await store.receipt(commandId)
-    if (receipt?.position !== lasts.get(commandId)?.position || receipt?.effect !== `${stream}/${version}/0`)
+    if (receipt?.position !== events.at(-1)?.position || receipt?.effect !== `${stream}/${version}/0`)
       yield `the receipt of ${commandId} differs`
     if ((await store.open(`${stream}/${version}/secret`)) !== commandId) yield `the part of ${commandId} differs`
     if ((await store.lookUp('crash', commandId)) !== commandId) yield `the index entry of ${commandId} differs`
   }
   // Lost commands were counted already.
-  for (const { commandId, events } of acknowledged.filter(each => lasts.has(each.commandId)).slice(-repeatedCount)) {
+  for (const { commandId, events } of acknowledged.filter(each => commands.has(each.commandId)).slice(-repeatedCount)) {
     const streams: Append['streams'] = [{ stream: 'token-again', expect: 'none' }]
     const again = await store.append(createAppend(store, commandId, streams))
     const position = events.at(-1)?.position
@@ -127,7 +118,6 @@ async function* checkViews(store: Store): AsyncIterable<string> {
   }
 }
 
-function formatError(error: unknown): string {
-  if (error instanceof AverbaError) return `${error.code} ${error.message}`
-  return String(error)
+export function formatError(error: unknown): string {
+  return error instanceof AverbaError ? `${error.code} ${error.message}` : String(error)
 }

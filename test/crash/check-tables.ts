@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { Steps } from '../../src/store/database/connection.ts'
 import { hashBytes, leafHash, type Subtree, Tree, treeRoot } from '../../src/store/log/tree.ts'
-import { Sqlite } from '../support/sqlite.ts'
+import type { Sqlite } from '../support/sqlite.ts'
+import { useDatabase } from '../support/use-database.ts'
 
 interface EventRow {
   readonly position: number
@@ -26,23 +28,19 @@ export interface Header {
 
 /** Reads the tables directly, without the store, and describes every contradiction. */
 export function checkTables(path: string): { headers: Header[]; corrupt: string[] } {
-  const database = new Sqlite(path, { readOnly: true })
-  try {
-    const corrupt: string[] = []
-    const integrity = database.pragma('integrity_check')
-    if (integrity !== 'ok') corrupt.push(`SQLite says: ${integrity}`)
-    if (database.column('pragma foreign_key_check').length > 0) corrupt.push('a row has a foreign key without a target')
+  const check = (database: Sqlite) => {
     const rows = database.rows<EventRow>(selectEvents)
     const headers = rows.map(row => JSON.parse(row.header) as Header) // Written by the store.
-    corrupt.push(
-      ...checkEvents(rows, headers),
-      ...checkTree(database, rows),
-      ...checkEffectsAndParts(database, headers),
-    )
-    return { headers, corrupt }
-  } finally {
-    database.close()
+    const ofRows = [...checkEvents(rows, headers), ...checkTree(database, rows)]
+    return { headers, corrupt: [...checkFile(database), ...ofRows, ...checkEffectsAndParts(database, headers)] }
   }
+  return useDatabase(path, check, { readOnly: true })
+}
+
+function* checkFile(database: Sqlite): Iterable<string> {
+  const integrity = database.pragma('integrity_check')
+  if (integrity !== 'ok') yield `SQLite says: ${integrity}`
+  if (database.column('pragma foreign_key_check').length > 0) yield 'a row has a foreign key without a target'
 }
 
 function* checkEvents(rows: readonly EventRow[], headers: readonly Header[]): Iterable<string> {
@@ -53,12 +51,9 @@ function* checkEvents(rows: readonly EventRow[], headers: readonly Header[]): It
     versions.set(row.name, version)
     if (row.position !== i + 1) yield `event ${i + 1} has the position ${row.position}`
     if (row.version !== version) yield `version ${version} of ${row.name} says ${row.version}`
-    const isItself =
-      header?.position === row.position &&
-      header.stream === row.name &&
-      header.version === row.version &&
-      header.type === row.type
-    if (!isItself) yield `the header at ${row.position} is of another event`
+    const { position, name, type } = row
+    if (!isDeepStrictEqual({ ...header, position, stream: name, version: row.version, type }, header))
+      yield `the header at ${position} is of another event`
     if (!leafHash(row.header).equals(row.leaf)) yield `the leaf at ${row.position} is of another text`
   }
 }
@@ -95,12 +90,10 @@ function* checkEffectsAndParts(database: Sqlite, headers: readonly Header[]): It
   const effects = database.column("select position || '/' || n from effect")
   const named = headers.flatMap(each => (each.effects ?? []).map((_, n) => `${each.position}/${n}`))
   if (!isSameSet(effects, named)) yield 'the effects differ from those in the headers'
-  const parts = database.prepare('select position, name, sealed from part').all() as {
-    position: number
-    name: string
-    sealed: Buffer
-  }[] // The selected columns.
-  const sealed = parts.map(each => `${each.position}/${each.name}/${hash('sha256', each.sealed)}`)
+  const parts = database.rows<{ place: string; sealed: Buffer }>(
+    "select position || '/' || name as place, sealed from part",
+  )
+  const sealed = parts.map(each => `${each.place}/${hash('sha256', each.sealed)}`)
   const marked = headers.flatMap(({ position, parts = [] }) =>
     parts.map(part => `${position}/${part.name}/${part.hash}`),
   )

@@ -57,8 +57,8 @@ export class Disk {
   /** The possible content of the disk after the power cut: file contents by path. */
   image(survivors: Survivors): Map<string, Buffer> {
     const states = [this.#keptNames, ...this.#pendingNames]
-    const last = survivors === 'none' ? 0 : states.length - 1
-    const names = states[typeof survivors === 'string' ? last : survivors.below(states.length)] ?? this.#keptNames
+    const ends = { none: 0, all: states.length - 1 }
+    const names = states[typeof survivors === 'string' ? ends[survivors] : survivors.below(states.length)] ?? []
     return new Map([...names].map(([path, file]) => [path, fileContent(file, survivors)]))
   }
 
@@ -91,14 +91,10 @@ export class Disk {
   }
 }
 
-function fileContent({ synced: kept, pending }: File, survivors: Survivors): Buffer {
-  if (survivors === 'none') return kept
-  let content = kept
-  for (const change of pending) {
-    for (const piece of survivors === 'all' ? [change] : tornPieces(change, survivors))
-      content = applyChange(content, piece)
-  }
-  return content
+function fileContent({ synced, pending }: File, survivors: Survivors): Buffer {
+  if (survivors === 'none') return synced
+  const pieces = survivors === 'all' ? pending : pending.flatMap(change => tornPieces(change, survivors))
+  return pieces.reduce(applyChange, synced)
 }
 
 /** Lets a change survive, be lost, or be torn: then each of its sectors survives or not. */

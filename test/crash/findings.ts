@@ -21,20 +21,19 @@ export function hasFindings({ lost, corrupt }: Findings): boolean {
 export interface Row extends Findings {
   readonly name: string
   /** The number of kills, injected errors or power cuts. */
-  readonly faults: number
+  faults: number
   /** The number of acknowledgements that were checked, over all logs. */
-  readonly acknowledged: number
+  acknowledged: number
   /** Errors without a code of averba, or after which the process did not continue. */
-  readonly unclear: readonly string[]
+  readonly unclear: string[]
   /** Why it was not run. */
   readonly notRun?: string
   /** This row must lose events, to show that the check can fail. */
   readonly mustLose?: boolean
 }
 
-/** Creates the row of a part that was not run. */
-export function notRunRow(name: string, reason: string): Row {
-  return { name, faults: 0, acknowledged: 0, lost: [], corrupt: [], unclear: [], notRun: reason }
+export function createRow(name: string, others: Pick<Row, 'notRun' | 'mustLose'> = {}): Row {
+  return { name, faults: 0, acknowledged: 0, lost: [], corrupt: [], unclear: [], ...others }
 }
 
 /** Reports whether a row has the expected result. */
@@ -44,37 +43,28 @@ export function hasPassed(row: Row): boolean {
   return row.mustLose ? row.lost.length > 0 : row.lost.length === 0
 }
 
+const counted = [
+  'faults tried',
+  'acknowledgements checked',
+  'acknowledged events lost',
+  'corrupt files',
+  'unclear errors',
+]
+
 /** Formats the table. */
 export function formatTable(rows: readonly Row[]): string {
-  const head = [
-    'campaign',
-    'faults tried',
-    'acknowledgements checked',
-    'acknowledged events lost',
-    'corrupt files',
-    'unclear errors',
-    '',
-  ]
+  const countsOf = ({ faults, acknowledged, lost, corrupt, unclear }: Row) =>
+    [faults, acknowledged, lost.length, corrupt.length, unclear.length] as const
   const cells = rows.map(row => {
-    if (row.notRun !== undefined) return [row.name, '-', '-', '-', '-', '-', `not run: ${row.notRun}`]
-    const counts = [row.faults, row.acknowledged, row.lost.length, row.corrupt.length, row.unclear.length]
+    if (row.notRun !== undefined) return [row.name, ...counted.map(() => '-'), `not run: ${row.notRun}`]
     const verdict = hasPassed(row) ? 'ok' : 'FAILED'
-    return [row.name, ...counts.map(String), row.mustLose ? `${verdict}: must lose` : verdict]
+    return [row.name, ...countsOf(row).map(String), row.mustLose ? `${verdict}: must lose` : verdict]
   })
-  const sums = rows.filter(row => row.notRun === undefined && !row.mustLose)
-  const sum = (count: (row: Row) => number) => String(sums.reduce((total, row) => total + count(row), 0))
-  const total = [
-    'total without "must lose"',
-    sum(row => row.faults),
-    sum(row => row.acknowledged),
-    sum(row => row.lost.length),
-    sum(row => row.corrupt.length),
-    sum(row => row.unclear.length),
-    '',
-  ]
-  const lines = [head, ...cells, total]
-  const widths = head.map((_, i) => Math.max(...lines.map(line => line[i]?.length ?? 0)))
-  const isText = (i: number) => i === 0 || i === head.length - 1
+  const summed = rows.filter(row => row.notRun === undefined && !row.mustLose).map(countsOf)
+  const sums = counted.map((_, i) => summed.reduce((sum, counts) => sum + (counts[i] ?? 0), 0))
+  const lines = [['campaign', ...counted, ''], ...cells, ['total without "must lose"', ...sums.map(String), '']]
+  const widths = ['', ...counted, ''].map((_, i) => Math.max(...lines.map(line => line[i]?.length ?? 0)))
+  const isText = (i: number) => i === 0 || i > counted.length
   return lines
     .map(line => line.map((cell, i) => (isText(i) ? cell.padEnd : cell.padStart).call(cell, widths[i] ?? 0)))
     .map(line => line.join('  ').trimEnd())

@@ -18,11 +18,9 @@ test('a killed receiver keeps every notification that it answered 2xx, each once
   const acknowledged = new Set<string>()
   const sent = new Set<string>()
   for (const [round, killAfter] of [1, 7, 40].entries()) {
-    const child = spawn(process.execPath, [
-      '--conditions=averba-source',
-      join(import.meta.dirname, 'serve-receiver.ts'),
-      JSON.stringify({ store, cert, key }),
-    ])
+    const script = join(import.meta.dirname, 'serve-receiver.ts')
+    const options = JSON.stringify({ store, cert, key })
+    const child = spawn(process.execPath, ['--conditions=averba-source', script, options])
     const ended = once(child, 'exit')
     const [port] = (await once(child.stdout, 'data')).map(data => Number(String(data)))
     const socket = openSocket({ clock: systemClock, ca: authority.ca })

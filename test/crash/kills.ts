@@ -1,19 +1,14 @@
 import { join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
+import { views } from '../../src/views/views.ts'
 import { inParallel } from '../support/in-parallel.ts'
 import { Random } from '../support/random.ts'
 import { checkEngine } from './check-engine.ts'
-import { allViews, checkLog } from './check-log.ts'
-import { type Child, startChild } from './child.ts'
-import { addFindings, type Findings, hasFindings, type Row } from './findings.ts'
+import { checkLog } from './check-log.ts'
+import { startChild } from './child.ts'
+import { addFindings, createRow, type Findings, hasFindings, type Row } from './findings.ts'
 import type { LoadMessage, LoadOptions } from './load.ts'
 import { logName, Scratch } from './scratch.ts'
-
-/** The size of a campaign of kills. */
-export interface KillOptions {
-  readonly seed: number
-  readonly kills: number
-}
 
 /** After so many kills a new log is started, because the old one is long. */
 const killsPerLog = 8
@@ -24,18 +19,15 @@ const delayMsMax = 40
 type Script = 'load-store.ts' | 'load-engine.ts'
 
 /** Kills processes that append to a log with `kill -9`, checks the log after each kill, and continues with it. */
-export async function killOften({ seed, kills }: KillOptions): Promise<Row> {
-  return runKills('kill -9, the store under load', 'load-store.ts', seed, kills)
-}
+export const killOften = (seed: number, kills: number) =>
+  runKills('kill -9, the store under load', 'load-store.ts', seed, kills)
 
 /** The same with the whole engine and the simulated services. */
-export async function killEngineOften({ seed, kills }: KillOptions): Promise<Row> {
-  return runKills('kill -9, the engine under load', 'load-engine.ts', seed, kills)
-}
+export const killEngineOften = (seed: number, kills: number) =>
+  runKills('kill -9, the engine under load', 'load-engine.ts', seed, kills)
 
 async function runKills(name: string, script: Script, seed: number, kills: number): Promise<Row> {
-  const row = { name, faults: 0, acknowledged: 0, lost: [], corrupt: [], unclear: [] as string[] }
-  const found: Findings = row
+  const row = createRow(name)
   const scratch = new Scratch()
   const logs = Array.from({ length: Math.ceil(kills / killsPerLog) }, (_, log) => log)
   await inParallel(logs, async log => {
@@ -52,19 +44,19 @@ async function runKills(name: string, script: Script, seed: number, kills: numbe
       row.faults += 1
       // The check uses a copy, as the next load continues with the files that the kill left.
       const copy = scratch.folder(folder)
-      addFindings(found, where, await checkAfterKill(script, join(copy, logName), messages))
+      addFindings(row, where, await checkAfterKill(script, join(copy, logName), messages))
       row.acknowledged += messages.filter(each => each.type !== 'opened').length
       scratch.remove(copy)
-      if (hasFindings(found)) break
+      if (hasFindings(row)) break
     }
   })
-  row.unclear.push(...scratch.end(found))
+  row.unclear.push(...scratch.end(row))
   return row
 }
 
 async function checkAfterKill(script: Script, path: string, messages: readonly LoadMessage[]): Promise<Findings> {
   const acknowledged = messages.filter(each => each.type === 'acknowledged')
-  const findings = await checkLog(path, acknowledged, allViews)
+  const findings = await checkLog(path, acknowledged, views)
   if (script === 'load-engine.ts') addFindings(findings, 'engine', await checkEngine(path, messages))
   return findings
 }
@@ -80,8 +72,7 @@ async function killOnce(script: Script, path: string, loadSeed: number, random: 
   const isEarly = random.below(5) === 0
   const [messageCount, delayMs] = [1 + random.below(messagesMax), random.next() * delayMsMax]
   const earlyMs = 150 + random.below(250)
-  const children: Child[] = []
-  for (let i = 0; i < writers; i++) children.push(startChild(script, { ...load, seed: loadSeed + i }))
+  const children = Array.from({ length: writers }, (_, i) => startChild(script, { ...load, seed: loadSeed + i }))
   if (isEarly) await after(earlyMs)
   else {
     await Promise.all(children.map(child => child.hasSent(messageCount)))

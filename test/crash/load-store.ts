@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as after } from 'node:timers/promises'
 import type { Store } from '../../src/store/store.ts'
 import { AverbaError } from '../../src/vocabulary/errors.ts'
-import { createAppend, type LoadOptions, openStore, sendAcknowledged, sendMessage } from './load.ts'
+import { createAppend, type LoadOptions, openStore, sendMessage } from './load.ts'
 
 const options = JSON.parse(process.argv[2] ?? '') as LoadOptions // Written by the parent.
 if (options.pid !== undefined) Object.defineProperty(process, 'pid', { value: options.pid })
@@ -51,7 +51,8 @@ async function runCaller(log: Store, caller: number): Promise<void> {
     ]
     const appended = await retry(() => log.append(createAppend(log, commandId, streams)))
     if (appended?.status === 'appended') {
-      sendAcknowledged(commandId, appended)
+      const events = appended.events.map(({ id, position }) => ({ id, position }))
+      sendMessage({ type: 'acknowledged', commandId, events })
       version += 1
     } else if (appended?.status === 'conflict') {
       const [last] = await log.read({ stream: 'token-contested', backward: true, limit: 1 })

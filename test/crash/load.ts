@@ -4,7 +4,7 @@ import { createIds } from '../../src/runtime/entropy.ts'
 import { seededEntropy } from '../../src/simulation/world/seeded-entropy.ts'
 import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
 import { Store } from '../../src/store/store.ts'
-import type { Append, Appended } from '../../src/store/writing/append.ts'
+import type { Append } from '../../src/store/writing/append.ts'
 import { tokens } from '../../src/views/tokens.ts'
 import type { View } from '../../src/vocabulary/view.ts'
 
@@ -35,7 +35,11 @@ export interface LoadOptions {
 /** A message of a child, one line of JSON, sent at the moment when it becomes true. */
 export type LoadMessage =
   | { readonly type: 'opened' }
-  | { readonly type: 'acknowledged'; readonly commandId: string; readonly events: readonly EventPlace[] }
+  | {
+      readonly type: 'acknowledged'
+      readonly commandId: string
+      readonly events: readonly { readonly id: string; readonly position: number }[]
+    }
   | { readonly type: 'enrolled'; readonly commandId: string; readonly cpf: string; readonly subject: string }
   | { readonly type: 'validated'; readonly id: string; readonly cpf: string; readonly status: string }
   | { readonly type: 'notified'; readonly number: string }
@@ -44,12 +48,6 @@ export type LoadMessage =
   /** Any other error. */
   | { readonly type: 'broken'; readonly what: string }
   | { readonly type: 'closed' }
-
-/** The id and position of an acknowledged event. */
-export interface EventPlace {
-  readonly id: string
-  readonly position: number
-}
 
 export type AcknowledgedMessage = Extract<LoadMessage, { type: 'acknowledged' }>
 
@@ -101,13 +99,4 @@ export function createAppend(store: Store, commandId: string, streams: Append['s
     receipt: { commandId, digest: store.digest('command', commandId), code: 'accepted', detail: '' },
     indexEntries: [{ kind: 'crash', digest: store.digest('crash', commandId), value: commandId }],
   }
-}
-
-/** Sends the acknowledgement of an append. */
-export function sendAcknowledged(commandId: string, { events }: Extract<Appended, { status: 'appended' }>): void {
-  sendMessage({
-    type: 'acknowledged',
-    commandId,
-    events: events.map(({ id, position }) => ({ id, position })),
-  })
 }

@@ -1,7 +1,9 @@
 /** `npm run test:crash`: breaks logs in many ways, and prints a table of what was lost. */
 import { parseArgs } from 'node:util'
-import { runCampaign } from './campaign.ts'
+import { injectFaults } from './faults.ts'
 import { formatTable, hasPassed, type Row } from './findings.ts'
+import { killEngineOften, killOften } from './kills.ts'
+import { cutPower } from './power-loss.ts'
 
 /** How many findings of a row are printed. */
 const printedMax = 20
@@ -9,23 +11,33 @@ const printedMax = 20
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    /** How often the store is killed; the engine is killed a quarter as often. */
     kills: { type: 'string', default: '64' },
-    /** A number, or `all`. */
+    /** How many of all possible faults are injected, evenly spread: a number, or `all`. */
     faults: { type: 'string', default: '200' },
+    /** How many disk images after a power cut are checked; a quarter as many for a weakened store. */
     images: { type: 'string', default: '800' },
     /** Fails when a part could not be run. */
     strict: { type: 'boolean', default: false },
   },
 })
-const [seed, kills, images] = [values.seed, values.kills, values.images].map(Number) as [number, number, number] // Three values.
-const faults = values.faults === 'all' ? Number.POSITIVE_INFINITY : Number(values.faults)
-if ([seed, kills, images, faults].some(Number.isNaN)) throw new TypeError('Cannot read the flags: they must be numbers')
+const given = [values.seed, values.kills, values.images, values.faults.replace('all', 'Infinity')].map(Number)
+if (given.some(Number.isNaN)) throw new TypeError('Cannot read the flags: they must be numbers')
+const [seed = 0, kills = 0, images = 0, faults = 0] = given
 
 console.log(`seed ${seed}`)
 const rows: Row[] = []
-for await (const row of runCampaign({ seed, kills, faults, images })) {
-  rows.push(row)
-  console.log(`${row.name}: ${row.notRun === undefined ? `${row.faults} faults tried` : `not run: ${row.notRun}`}`)
+for (const part of [
+  () => killOften(seed, kills),
+  () => killEngineOften(seed, Math.ceil(kills / 4)),
+  () => injectFaults(seed, faults),
+  () => cutPower(seed, images),
+  () => cutPower(seed, Math.ceil(images / 4), true),
+]) {
+  const done = [await part()].flat()
+  rows.push(...done)
+  for (const row of done)
+    console.log(`${row.name}: ${row.notRun === undefined ? `${row.faults} faults tried` : `not run: ${row.notRun}`}`)
 }
 for (const row of rows.filter(each => !hasPassed(each))) {
   const found = [...(row.mustLose ? [] : row.lost), ...row.corrupt, ...row.unclear]

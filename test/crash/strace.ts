@@ -4,15 +4,8 @@ import { join } from 'node:path'
 
 /** The system calls that change or sync files. */
 export const fileCalls = [
-  'write',
-  'pwrite64',
-  'ftruncate',
-  'fallocate',
-  'fsync',
-  'fdatasync',
-  'link',
-  'rename',
-  'unlink',
+  ...(['write', 'pwrite64', 'ftruncate', 'fallocate', 'fsync', 'fdatasync'] as const),
+  ...(['link', 'rename', 'unlink'] as const),
 ] as const
 
 /** The system calls with which SQLite reads files. */
@@ -23,9 +16,7 @@ const dataBytesMax = 100_000
 
 /** The reason why tracing is impossible here; `undefined` when it is possible. */
 export function whyTracingUnavailable(): string | undefined {
-  const { error, status, stderr } = spawnSync('strace', ['-f', '-o', '/dev/null', 'true'], {
-    encoding: 'utf8',
-  })
+  const { error, status, stderr } = spawnSync('strace', ['-f', '-o', '/dev/null', 'true'], { encoding: 'utf8' })
   if (error) return 'strace is not installed'
   return status === 0 ? undefined : `tracing is not allowed: ${stderr.trim().split('\n')[0]}`
 }

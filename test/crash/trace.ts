@@ -2,16 +2,11 @@ import { type LoadMessage, parseMessages } from './load.ts'
 
 /** A file operation of a traced program, or its output. Paths are absolute. */
 export type Step =
-  | {
-      readonly type: 'write'
-      readonly path: string
-      readonly offset: number | undefined
-      readonly bytes: Buffer
-    }
+  | { readonly type: 'write'; readonly path: string; readonly offset: number | undefined; readonly bytes: Buffer }
   | { readonly type: 'truncate'; readonly path: string; readonly size: number }
-  | { readonly type: 'sync'; readonly path: string }
   | { readonly type: 'link'; readonly from: string; readonly to: string }
   | { readonly type: 'rename'; readonly from: string; readonly to: string }
+  | { readonly type: 'sync'; readonly path: string }
   | { readonly type: 'unlink'; readonly path: string }
   | { readonly type: 'output'; readonly messages: readonly LoadMessage[] }
 
@@ -58,6 +53,6 @@ function toSteps(name: string, given: string, line: string): Step[] {
 }
 
 /** Decodes a path or data written as `\x61\x62`. Names of other descriptors, such as `pipe:[1]`, are written so too. */
-function decodeHex(hex: string): Buffer {
+export function decodeHex(hex: string): Buffer {
   return Buffer.from(hex.replaceAll('\\x', ''), 'hex')
 }

@@ -1,6 +1,6 @@
 /**
- * The kinds of faults: acknowledged work that is missing or differs; what was recorded or sent more often than once; what
- * did not go on; every other contradiction, such as a commit that was judged wrongly.
+ * The kinds of faults: acknowledged work that is missing or differs; what was recorded or sent more often than once;
+ * what did not go on; every other contradiction, such as a commit that was judged wrongly.
  */
 export const kinds = ['lost', 'doubled', 'stuck', 'wrong'] as const
 

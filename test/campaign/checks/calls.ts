@@ -59,7 +59,7 @@ export const callChecks: Checks = {
         if (!request.url.endsWith('/token')) return
         if (response === undefined) abandoned.add(request)
         const token = await readToken(response)
-        // If the gateway issues the same token again, the engine waits for its end and asks again. A full disk has none.
+        // If the same token is issued again, the engine waits for its end and asks again. A full disk cannot store it.
         isWanted = token === undefined || token === given || simulated.disk.isFull
         if (token !== undefined) given = token
       },
