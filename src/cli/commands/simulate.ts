@@ -161,17 +161,21 @@ async function checkNotRunning({ control }: Run, folder: string): Promise<void> 
   })
 }
 
-/** Replaces the file as a whole. It holds the key of the authority, which only trusts made-up services. */
+/** The file holds the key of the authority, which only trusts made-up services. */
 function writeRun(folder: string, run: Omit<Run, 'format'>): void {
-  const path = join(folder, runFile)
-  writeFileSync(`${path}.new`, JSON.stringify({ format: runFormat, ...run }), { mode: 0o600 })
+  replaceFile(join(folder, runFile), JSON.stringify({ format: runFormat, ...run }))
+}
+
+/** Whoever reads the file of an earlier run meanwhile gets it whole. */
+function replaceFile(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text, { mode: 0o600 })
   renameSync(`${path}.new`, path)
 }
 
 function writeAddresses(services: RunningServices, controlUrl: string, folder: string) {
   const write = (name: string, text: string) => {
     const path = join(folder, name)
-    writeFileSync(path, text, { mode: 0o600 })
+    replaceFile(path, text)
     return path
   }
   const { options, samples, portalHeaders } = services

@@ -231,6 +231,8 @@ export class SqliteRunner {
   }
 
   forget(): void {
+    // What is prepared after a change that is undone has to be forgotten too.
+    this.#schemaVersion = undefined
     this.#statements.clear()
     this.#hostStatements.clear()
   }

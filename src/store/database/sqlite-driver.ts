@@ -63,7 +63,8 @@ function findsEmptyBytesLost(): boolean {
   return typeOf.all(empty)[0]?.type !== 'blob'
 }
 
-const withOwnBytes = (value: unknown) => (value instanceof Uint8Array && value.length === 0 ? new Uint8Array(0) : value)
+const withOwnBytes = (value: unknown) =>
+  ArrayBuffer.isView(value) && value.byteLength === 0 ? new Uint8Array(0) : value
 
 /** Runs one statement. On Deno the errors of `exec` have no code of SQLite. */
 export function run(database: DatabaseSync, sql: string): void {
