@@ -11,6 +11,7 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
 import { createAuthority } from '../../src/simulation/served/authority.ts'
 import { type Peer, serveHttps } from '../../src/simulation/served/serve.ts'
+import { AverbaError } from '../../src/vocabulary/errors.ts'
 
 const now = systemClock.now()
 const dayMs = 86_400_000
@@ -51,7 +52,7 @@ async function presentedPfx(name: string): Promise<string | undefined> {
 
 async function wordsFor(certificate: Certificate): Promise<string> {
   const error: unknown = await loadCertificate(certificate, now).catch(error => error)
-  return error instanceof Error ? error.message : 'usable'
+  return error instanceof AverbaError ? `${error.code}: ${error.message}` : 'usable'
 }
 
 async function daysTold(certificate: Certificate): Promise<number[]> {

@@ -42,7 +42,7 @@ describe.each(['Node', 'Deno'] as const)('%s', runtime => {
   })
 
   test('presents certificates of every form, reports a wrong one, and rotates it', async () => {
-    const words = (text: string) => `Cannot use the client certificate: ${text}`
+    const words = (text: string) => `MISCONFIGURED: Cannot use the client certificate: ${text}`
     expect(await runForJson(runtime, 'test/whole/certificates-on-a-runtime.ts')).toEqual({
       presented: {
         ...{ pem: 'gestora pem', encryptedPem: 'gestora pem' },

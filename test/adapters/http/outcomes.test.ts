@@ -188,6 +188,7 @@ test.each<[number, string, Expected, Record<string, string>?]>([
   for (const kind of kinds) {
     const outcome = await call(kind, localhost(server.port))
     expect(outcome.status, kind).toBe(expected[kind])
+    if (outcome.status === 'unknown' && status >= 300) expect(outcome.reason).toContain(`answered ${status}`)
     if (headers['retry-after'] === '120') expect(outcome).toMatchObject({ afterMs: 120_000 })
     // No redirect is followed and no answer is requested again, except with a newer token.
     expect(received, kind).toBe(status === 401 && kind === 'paid' ? 2 : 1)

@@ -172,11 +172,13 @@ test('concurrent questions of one page show that an awareness record is missing'
 })
 
 test('an older answer about a login does not replace a newer one', async () => {
-  const { clock, logIn, logins, shown, subject } = await given()
+  const { clock, logIn, logins, requests, shown, subject } = await given()
   logIn(clock.now() + hourMs)
   shown.slowMs = 5_000
   const slow = logins.state({ subject })
   await clock.advance(1_000)
+  // It has been answered, and waits.
+  expect([requests.length, shown.slowMs]).toEqual([1, 0])
   logIn(0)
   const newer = await logins.state({ subject })
   await clock.finish(slow)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
-import type { WorldOptions } from '../../../src/simulation/index.ts'
+import type { World, WorldOptions } from '../../../src/simulation/index.ts'
 import { countTurns } from '../../support/count-turns.ts'
 import { hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
 import { applyPlan, bodiesOf } from '../../support/portal.ts'
@@ -9,7 +9,7 @@ import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 import { evento, lose, notify, subscriptions, tell } from './story.ts'
 
-async function given(options: WorldOptions = {}) {
+async function given(options: WorldOptions = {}): Promise<World> {
   const world = await openWorld({ ...options, averba: { subscriptions } })
   await applyPlan(world.averba)
   return world
@@ -50,6 +50,20 @@ tell(
   ],
   { averba: { schedules: true } },
 )
+
+test('a reading that is asked for after a failure begins ten seconds later at the earliest', async () => {
+  const read: number[] = []
+  const world = await given(
+    answering(() => {
+      read.push(world.clock.now())
+      return []
+    }),
+  )
+  const failedAt = world.clock.now()
+  await world.averba.subscriptions.recoverSoon('unstored')
+  await passTime(world, 1_000, 30)
+  expect(read[0]).toBeGreaterThanOrEqual(failedAt + 10_000)
+})
 
 test('a delivery that fails while its day is read is found by the next reading', async () => {
   const [arrived, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

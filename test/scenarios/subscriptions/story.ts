@@ -65,7 +65,7 @@ export async function deleteAtPortal(world: World): Promise<void> {
  * | `inbox a b+ c+x` | the content of all notifications, `+` if recovered, and another event than ours |
  * | `recovered 2` | how many were recovered |
  * | `healthy`, `failing 2026-11-20 14`, `deleted 2026-12-20` | the health: failing since, and the days left |
- * | `failures 2` | the known failed deliveries |
+ * | `failures 2`, `known 1 on 2026-11-20` | the known failed deliveries; those that a reading of that day shows |
  * | `sound` | no check of the health finds anything |
  * | `threats 50/15` | all announcements of the deletion, with the days left |
  */
@@ -161,9 +161,9 @@ async function play(story: string, options: WorldOptions = {}): Promise<void> {
     [
       /^healthy$/,
       async () =>
-        expect(await subscription()).toMatchObject({
-          ...{ health: 'healthy', failures: 0, failingSince: null, deletionAt: null, daysLeft: null },
-        }),
+        expect(await averba.subscriptions.list()).toMatchObject([
+          { health: 'healthy', failures: 0, failingSince: null, deletionAt: null, daysLeft: null },
+        ]),
     ],
     [
       /^failing (\S+) (\d+)$/,
@@ -171,6 +171,10 @@ async function play(story: string, options: WorldOptions = {}): Promise<void> {
         const { health, failingSince, daysLeft: left } = await subscription()
         expect([health, failingSince?.slice(0, since.length), `${left}`]).toEqual(['failing', since, daysLeft])
       },
+    ],
+    [
+      /^known (\d+) on (\S+)$/,
+      async (n, day = '') => expect(await averba.subscriptions.failures({ day })).toHaveLength(Number(n)),
     ],
     [/^failures (\d+)$/, async n => expect((await subscription()).failures).toBe(Number(n))],
     [

@@ -181,8 +181,8 @@ tell(
     [
       'a failure with an unreadable time counts from the start of its day or subscription',
       // Midnight in Brasilia; a subscription recreated on that day fails from its registration at the earliest.
-      `lose, 15 × 1 d, failing 2026-11-20T03:00:00.000Z 14, failures 1, threats 50/14, deliver, 1 × 1 d, healthy,
-      lose, 16 × 1 d, failing 2026-12-06T03:00:00.000Z 13, threats 50/14 50/14,
+      `lose, 15 × 1 d, failing 2026-11-20T03:00:00.000Z 14, failures 1, threats 50/14, known 1 on 2026-11-20, deliver, 1 × 1 d,
+      healthy, lose, 16 × 1 d, failing 2026-12-06T03:00:00.000Z 13, threats 50/14 50/14,
       delete at portal, apply, lose, read, failing 2026-12-22T12:00:00.000Z 30, failures 1`,
     ],
   ],
