@@ -108,7 +108,12 @@ test("the README's folders are the folders of src", () => {
 
 /** The commands in the files of docs/deploy, which are lists or lines. */
 const commandsToDeploy = readdirSync(join(root, 'docs/deploy'))
-  .flatMap(file => groupsOf(read(`docs/deploy/${file}`), /^ *(?:CMD |command: |ExecStart=).*?\baverba\b(?!\.)(.*)$/gm))
+  .flatMap(file =>
+    groupsOf(
+      read(`docs/deploy/${file}`),
+      /^ *(?:CMD |command: |ExecStart=).*?\baverba(?:\/dist\/cli\/main\.js)?(?![./\w])(.*)$/gm,
+    ),
+  )
   .map(more => more.replace(/[[\]",']+/g, ' ').trim())
 
 test('the command lines in the pages are ones that averba takes', async () => {
