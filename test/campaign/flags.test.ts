@@ -44,6 +44,8 @@ test.each([
   ['--help prints every flag', ['--help'], 0, `${usage}\n`, /^$/],
 ] as const)('%s', (_, args, status, stdout, stderr) => {
   const main = join(import.meta.dirname, 'main.ts')
-  const ended = spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' })
+  // Node 22 warns of its SQLite.
+  const env = { ...process.env, NODE_NO_WARNINGS: '1' }
+  const ended = spawnSync(process.execPath, [main, ...args], { encoding: 'utf8', env })
   expect(ended).toMatchObject({ status, stdout, stderr: expect.stringMatching(stderr) })
 })
