@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { copyStore, diagnoseStore, type HighWaterMark, openAverba } from '../../src/index.ts'
+import { copyStore, diagnoseStore, openAverba } from '../../src/index.ts'
 import { samples } from '../../src/simulation/index.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
 import { useDatabase } from '../support/use-database.ts'
@@ -55,28 +55,4 @@ test('doctor finds no fault beside an erasure', async () => {
   const { keyring, count } = keyringThat(store, 2, erase)
   expect((await diagnoseStore({ store, keyring })).problems).toEqual([])
   expect(count()).toBeGreaterThan(2)
-})
-
-test('of two processes that write one mark, the later checkpoint stays', async () => {
-  const store = temporaryStore()
-  let kept: string | undefined
-  let meanwhile: () => Promise<unknown> = async () => undefined
-  const write: HighWaterMark['write'] = async note => {
-    kept = note
-  }
-  const other = await openEngine({ store, schedules: false, highWaterMark: { read: async () => kept, write } })
-  const read = async () => {
-    await meanwhile()
-    return kept
-  }
-  const slow = await openEngine({ store, schedules: false, highWaterMark: { read, write } })
-  await slow.consents.enrol({ cpf: samples.cpf })
-  let newest: string | undefined
-  meanwhile = async () => {
-    meanwhile = async () => undefined
-    await other.consents.enrol({ cpf: '11144477735' })
-    newest = await other.audit.checkpoint()
-  }
-  await slow.audit.checkpoint()
-  expect([kept, typeof newest]).toEqual([newest, 'string'])
 })

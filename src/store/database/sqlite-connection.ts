@@ -225,7 +225,7 @@ export class SqliteRunner {
     const version = this.#readVersion.get()?.schema_version
     if (version === this.#schemaVersion) return
     this.forget()
-    // SQLite reads the changed tables before the first statement that needs them, and after it was prepared.
+    // A statement that is prepared before SQLite has read the change is one of the former tables.
     readColumn(this.#database, 'select 1 from sqlite_schema limit 1')
     this.#schemaVersion = version
   }

@@ -39,7 +39,7 @@ export interface Prepared {
   run(...parameters: unknown[]): unknown
 }
 
-/** Prepares a statement that is run with values that were read before. */
+/** Prepares a statement. Node 22 binds empty bytes that came from SQLite as null: it gets others in their place. */
 export function prepare(database: DatabaseSync, sql: string): Prepared {
   const statement: Prepared = database.prepare(sql)
   losesEmptyBytes ??= findsEmptyBytesLost()
@@ -54,7 +54,7 @@ export function prepare(database: DatabaseSync, sql: string): Prepared {
 
 let losesEmptyBytes: boolean | undefined
 
-/** Whether empty bytes that were read are null when they are bound again, as on Node 22. */
+/** Tries it, since a later Node 22 may have it mended. */
 function findsEmptyBytesLost(): boolean {
   const { DatabaseSync } = loadSqlite()
   using database = new DatabaseSync(inMemory)

@@ -33,6 +33,14 @@ async function start(args: readonly string[] = [], cwd = temporaryFolder()) {
 const trigger = (...args: string[]) => averba('trigger', ...args)
 const delivered = { code: 0, out: 'delivered\n', err: '' }
 
+test('averba dev stops on a signal that comes while it starts', async () => {
+  process.chdir(temporaryFolder())
+  const command = startCommand(['dev'])
+  await Promise.resolve()
+  command.stop('SIGTERM')
+  expect(await command.ended).toMatchObject({ code: 0, err: '' })
+})
+
 test('averba dev and averba trigger deliver a first notification', async () => {
   const { line, cwd } = await start()
   expect(await trigger('dimp-situacao-import')).toEqual(delivered)

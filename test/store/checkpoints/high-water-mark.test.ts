@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { type AverbaError, type LogLine, openAverba, verifyLog } from '../../../src/index.ts'
+import { type AverbaError, type HighWaterMark, type LogLine, openAverba, verifyLog } from '../../../src/index.ts'
 import { parseCheckpoint } from '../../../src/proof/note.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
@@ -131,6 +131,30 @@ test('the mark is written after 10,000 events or a minute, and is never ahead of
   for (const { mark, committed } of marks) expect(sizeOf(mark)).toBeLessThanOrEqual(committed)
   expect(existsSync(`${store}.mark`)).toBe(false)
   expect(await verifyLog({ store, mark: marks.at(-1)?.mark ?? '' })).toMatchObject({ level: 'held', faults: [] })
+})
+
+test('of two processes that write one mark, the later checkpoint stays', async () => {
+  const store = temporaryStore()
+  let kept: string | undefined
+  let meanwhile: () => Promise<unknown> = async () => undefined
+  const write: HighWaterMark['write'] = async note => {
+    kept = note
+  }
+  const other = await openEngine({ store, receiver, highWaterMark: { read: async () => kept, write } })
+  const read = async () => {
+    await meanwhile()
+    return kept
+  }
+  const slow = await openEngine({ store, receiver, highWaterMark: { read, write } })
+  await notify(slow, 1)
+  let newest: string | undefined
+  meanwhile = async () => {
+    meanwhile = async () => undefined
+    await notify(other, 2)
+    newest = await other.audit.checkpoint()
+  }
+  await slow.audit.checkpoint()
+  expect([kept, typeof newest]).toEqual([newest, 'string'])
 })
 
 test('a mark that cannot be written is logged, and the log works', async () => {
