@@ -11,7 +11,7 @@ interface By {
 }
 
 /** What was shown, or how the call ended; nothing when it is simply done. */
-type Act = (averba: Averba, form: Form, by: By) => Promise<Html | Outcome<unknown> | undefined>
+type Act = (averba: Averba, form: Form, by: By, page: Page) => Promise<Html | Outcome<unknown> | undefined>
 
 const decide =
   (method: 'deny' | 'revoke' | 'withdrawEnd'): Act =>
@@ -47,13 +47,19 @@ const acts: Readonly<Record<string, Act>> = {
 }
 
 /** Opens the sealed columns of a row, after an event with who sees them and why. */
-async function reveal(averba: Averba, { stream = '', purpose = '' }: Form, { actor }: By): Promise<Html> {
-  const row = await findStreamRow(averba, stream)
-  if (!row) throw new AverbaError('NOT_FOUND', 'Cannot reveal: the stream has no row')
+async function reveal(
+  averba: Averba,
+  { stream = '', purpose = '' }: Form,
+  { actor }: By,
+  { names }: Page,
+): Promise<Html> {
+  const found = await findStreamRow(averba, stream)
+  if (!found) throw new AverbaError('NOT_FOUND', 'Cannot reveal: the stream has no row')
+  const { row } = found
   const opened = await averba.subjects.reveal(row, { actor, purpose })
   const sealed = new Map(Object.entries(row))
   const shown = Object.entries(opened).filter(([name, value]) => value !== sealed.get(name))
-  return html`<dl class="data">${shown.map(([name, value]) => html`<dt>${name}</dt><dd><pre>${readable(value)}</pre></dd>`)}</dl>`
+  return html`<dl class="data">${shown.map(([name, value]) => html`<dt>${names.column(name)}</dt><dd><pre>${readable(value)}</pre></dd>`)}</dl>`
 }
 
 function readable(value: unknown): string {
@@ -71,7 +77,7 @@ export async function act(page: Page, name: string, form: Form, ref: string): Pr
   const { command = '', ...fields } = form
   try {
     const by = { actor: { kind: 'person', ref }, ...(command !== '' && { commandId: `console-${command}` }) } as const
-    const shown = await acts[name]?.(averba, fields, by)
+    const shown = await acts[name]?.(averba, fields, by, page)
     if (shown === undefined || 'html' in shown) return html`${showResult('yes', texts.done)}${shown}`
     const { status } = shown
     if (status === 'settled') return showResult('yes', texts.done)

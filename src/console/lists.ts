@@ -1,7 +1,8 @@
-import type { Call, Follower, HandlerState, Subscription, Views } from '../index.ts'
+import type { Call, Follower, Subscription, Views } from '../index.ts'
 import { type Columns, showInstant, showTable } from '../pages/document.ts'
 import { type Html, html } from '../pages/html.ts'
 import { actForm, choice, field, filterForm, knownAtForm, linkToStream, type Page, readKnownAt } from './page.ts'
+import { showHandlers } from './row.ts'
 
 const rowsPerPage = 50
 const deletionDays = 30
@@ -26,7 +27,7 @@ async function showRows<N extends keyof Views>(page: Page, title: string, list: 
   const older = new URLSearchParams(query)
   if (last) older.set('before', String(last[list.key]))
   return html`${filterForm(page, list.filters(page))}${await knownAtForm(page)}
-${showTable(title, rows, labels, list.columns(page))}
+${showTable(title, rows, labels, list.columns(page), { level: 1 })}
 ${last && html`<p><a href="?${older.toString()}">${texts.older}</a></p>`}`
 }
 
@@ -84,7 +85,7 @@ export function showConsents(page: Page): Promise<Html> {
     ],
     notNull: { ends: 'end_wanted_at' },
     columns: () => [
-      [texts.consents, row => linkToStream(row.consent)],
+      [labels.consent, row => linkToStream(row.consent)],
       [texts.status, row => labels.consentStatuses[row.status] ?? row.status],
       [texts.knowledge, row => labels.knowledge[row.knowledge] ?? ''],
       [texts.controller, row => row.controller],
@@ -125,10 +126,6 @@ export function showValidations(page: Page): Promise<Html> {
 
 export function showNotifications(page: Page): Promise<Html> {
   const { texts, labels, words } = page
-  const handlers = ({ handlers: text }: Views['notifications']): Html => {
-    const all: HandlerState[] = JSON.parse(text) // As the view wrote it.
-    return html`${all.map(each => html`<div>${each.handler}: ${words.handlerStates[each.state]}${each.reason !== '' && html` <span class="soft">${each.reason}</span>`}</div>`)}`
-  }
   return showRows(page, texts.notifications, {
     ...{ view: 'notifications', key: 'notification', equal: ['state', 'evento'] },
     filters: () => [choice(page, 'state', texts.state, words.notificationStates), field(page, 'evento', texts.event)],
@@ -138,12 +135,13 @@ export function showNotifications(page: Page): Promise<Html> {
       [texts.state, row => words.notificationStates[row.state]],
       [texts.received, row => showInstant(row.received_at, labels)],
       [texts.copies, row => row.copies],
-      [texts.handlers, handlers],
+      [texts.handlers, row => showHandlers(page, row.handlers)],
       [
         texts.act,
         ({ trouble, notification: id }) =>
-          trouble &&
-          html`${actForm(page, 'notifications/replay', texts.replay, { id })}${actForm(page, 'notifications/skip', texts.skipNotification, { id })}`,
+          trouble === null
+            ? ''
+            : html`${actForm(page, 'notifications/replay', texts.replay, { id })}${actForm(page, 'notifications/skip', texts.skipNotification, { id })}`,
       ],
     ],
   })
@@ -152,20 +150,29 @@ export function showNotifications(page: Page): Promise<Html> {
 export async function showSubscriptions(page: Page): Promise<Html> {
   const { texts, labels, averba, words } = page
   const all = await averba.subscriptions.list({ inactive: true })
+  const rows = await averba.views.selectFrom('subscriptions').select(['evento', 'subscription']).execute()
+  const streams = new Map(rows.map(each => [each.evento, each.subscription]))
   const forecast = ({ deletedBy, deletionAt, daysOfErrors }: Subscription): Html => {
     if (deletedBy === 'portal') return html`<strong class="bad">${texts.deletedByPortal}</strong>`
     if (deletionAt === null) return html``
     const label = `${daysOfErrors} ${texts.errorDays}`
     return html`${showInstant(deletionAt, labels)}<br><meter min="0" max="${deletionDays}" low="15" high="22" optimum="0" value="${daysOfErrors}" aria-label="${label}"></meter> <span class="soft">${label}</span>`
   }
-  return html`${showTable(texts.subscriptions, all, labels, [
-    [texts.event, each => each.evento],
-    [texts.endpoint, each => each.endpoint],
-    [texts.state, each => words.subscriptionStates[each.state] ?? each.state],
-    [texts.health, each => words.subscriptionStates[each.health] ?? each.health],
-    [texts.deletion, forecast],
-    [texts.act, each => actForm(page, 'subscriptions/rotate', texts.rotate, { evento: each.evento })],
-  ])}`
+  return html`${showTable(
+    texts.subscriptions,
+    all,
+    labels,
+    [
+      [texts.event, each => each.evento],
+      [texts.stream, each => linkToStream(streams.get(each.evento) ?? '')],
+      [texts.endpoint, each => each.endpoint],
+      [texts.state, each => words.subscriptionStates[each.state] ?? each.state],
+      [texts.health, each => words.subscriptionStates[each.health] ?? each.health],
+      [texts.deletion, forecast],
+      [texts.act, each => actForm(page, 'subscriptions/rotate', texts.rotate, { evento: each.evento })],
+    ],
+    { level: 1 },
+  )}`
 }
 
 /** The calls that have not ended, or those of one state. */
@@ -183,15 +190,21 @@ export async function showEffects(page: Page): Promise<Html> {
     choice(page, 'state', texts.state, words.effectStates, texts.open),
     choice(page, 'service', texts.service, words.services),
   ])}
-${showTable(texts.effects, calls, labels, [
-  ['ID', call => html`<code>${call.id}</code>`],
-  [texts.call, call => call.type],
-  [texts.stream, call => linkToStream(call.stream)],
-  [texts.state, call => words.effectStates[call.state]],
-  [texts.attempts, call => call.attempts],
-  [texts.why, call => describeWaiting(page, call)],
-  [texts.act, call => actsOn(page, call)],
-])}`
+${showTable(
+  texts.effects,
+  calls,
+  labels,
+  [
+    ['ID', call => html`<code>${call.id}</code>`],
+    [texts.call, call => call.type],
+    [texts.stream, call => linkToStream(call.stream)],
+    [texts.state, call => words.effectStates[call.state]],
+    [texts.attempts, call => call.attempts],
+    [texts.why, call => describeWaiting(page, call)],
+    [texts.act, call => actsOn(page, call)],
+  ],
+  { level: 1 },
+)}`
 }
 
 /** Why a call waits, and until when. */
@@ -222,10 +235,16 @@ export async function showFollowers(page: Page): Promise<Html> {
     if (!isParked) return html``
     return html`${actForm(page, 'followers/retry', texts.retry, { name })}${actForm(page, 'followers/skip', texts.skipEvent, { name })}`
   }
-  return showTable(texts.followers, await averba.log.followers(), labels, [
-    [texts.name, each => each.name],
-    [texts.position, each => each.position],
-    [texts.state, state],
-    [texts.act, acts],
-  ])
+  return showTable(
+    texts.followers,
+    await averba.log.followers(),
+    labels,
+    [
+      [texts.name, each => each.name],
+      [texts.position, each => each.position],
+      [texts.state, state],
+      [texts.act, acts],
+    ],
+    { level: 1 },
+  )
 }

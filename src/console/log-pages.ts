@@ -4,19 +4,21 @@ import { type Columns, nameActor, showInstant, showTable } from '../pages/docume
 import { type Html, html } from '../pages/html.ts'
 import { machineNames } from './chart.ts'
 import { choice, field, filterForm, linkToStream, type Page, readKnownAt } from './page.ts'
+import { showCell } from './row.ts'
 
 const rowsPerPage = 50
 
 /** The log, the newest events first, with filters; new events appear at the top while it is open. */
 export async function showLog(page: Page): Promise<Html> {
-  const { texts, query, labels, averba } = page
+  const { texts, names, query, labels, averba } = page
   // What the filter leaves out is not read again.
   const position = await averba.log.end()
   const events = await readLog(page)
   const last = events.length === rowsPerPage ? events.at(-1) : undefined
   const older = new URLSearchParams(query)
   if (last) older.set('before', String(last.position))
-  const kinds = [...(await machineNames()), 'log'].sort()
+  const machines = [...(await machineNames()), 'log'].sort()
+  const kinds = Object.fromEntries(machines.map(kind => [kind, names.kinds[kind] ?? kind]))
   const filter = filterForm(page, [
     choice(page, 'kind', texts.kind, kinds),
     field(page, 'type', texts.type),
@@ -73,26 +75,27 @@ const views = [
 const changesMax = 500
 
 export async function showComparison(page: Page): Promise<Html> {
-  const { query, texts } = page
+  const { query, texts, names } = page
   const asked = query.get('view') || undefined
   const chosen = views.filter(each => each === (asked ?? each))
-  const form = html`<form class="filter" method="get" action="${page.path}">${choice(page, 'view', texts.view, views)}${field(page, 'a', texts.before)}${field(page, 'b', texts.after)}<button>${texts.show}</button></form>
+  const form = html`<form class="filter" method="get" action="${page.path}">${choice(page, 'view', texts.view, Object.fromEntries(views.map(view => [view, texts[view]])))}${field(page, 'a', texts.before)}${field(page, 'b', texts.after)}<button>${texts.show}</button></form>
 <p class="soft">${texts.knownAt}</p>`
   if (!query.has('a')) return form
   const changes: Awaited<ReturnType<typeof changesIn>> = []
   // One after the other: each folds the log, and holds its rows.
   for (const view of chosen) for (const each of await changesIn(page, view)) changes.push(each)
   if (changes.length === 0) return html`${form}<p class="none">${texts.equal}</p>`
-  const note = changes.length > changesMax ? { note: `${changesMax} / ${changes.length}` } : {}
+  const note = changes.length > changesMax ? `${changesMax} / ${changes.length}` : undefined
+  const isStream = (key: string) => Object.hasOwn(names.kinds, key.split('-', 1)[0] ?? '')
   const columns: Columns<(typeof changes)[number]> = [
-    [texts.view, each => each.view],
-    ['ID', each => html`<code>${each.key}</code>`],
+    [texts.view, each => texts[each.view]],
+    ['ID', each => (isStream(each.key) ? linkToStream(each.key) : html`<code>${each.key}</code>`)],
     [texts.change, each => each.what],
-    [texts.column, each => each.column],
-    [texts.before, each => each.before],
-    [texts.after, each => each.after],
+    [texts.column, each => names.column(each.column)],
+    [texts.before, each => showCell(page, each.view, each.column, each.before)],
+    [texts.after, each => showCell(page, each.view, each.column, each.after)],
   ]
-  return html`${form}${showTable(texts.compare, changes.slice(0, changesMax), page.labels, columns, note)}`
+  return html`${form}${showTable(texts.compare, changes.slice(0, changesMax), page.labels, columns, { note, level: 1 })}`
 }
 
 async function changesIn(page: Page, view: keyof Views) {
@@ -118,25 +121,24 @@ function changesOf(
   after: Readonly<Record<string, unknown>> | undefined,
   texts: Page['texts'],
 ) {
-  const text = (value: unknown) => (value === null || value === undefined ? '' : String(value))
   if (!before || !after) {
     const what = before ? texts.removed : texts.added
-    return [{ key, what, column: '', before: '', after: '' }]
+    return [{ key, what, column: '', before: null, after: null }]
   }
   return Object.keys(after)
     .filter(column => before[column] !== after[column])
-    .map(column => ({ key, what: texts.changed, column, before: text(before[column]), after: text(after[column]) }))
+    .map(column => ({ key, what: texts.changed, column, before: before[column], after: after[column] }))
 }
 
 /** The result of a verification, or the offer to begin one. */
-export function showVerdict({ texts, message }: Page, verdict: Verdict | undefined): Html {
+export function showVerdict({ texts, names, message }: Page, verdict: Verdict | undefined): Html {
   const form = html`<p class="soft">${texts.verifyNote}</p><form method="get" action="/verify"><input type="hidden" name="now" value="1"><button>${texts.verifyNow}</button></form>`
   if (!verdict) return form
   const { level, next, faults, unproven, origin, events, root } = verdict
   const list = (title: string, all: readonly string[]) =>
     all.length > 0 && html`<h2>${title}</h2><ul class="plain">${all.map(each => html`<li>${each}</li>`)}</ul>`
-  return html`${form}<div class="card ${level === 'broken' ? 'no' : 'yes'}"><strong>${texts.level}: ${level}</strong>
-<dl class="data"><dt>${texts.log}</dt><dd><code>${origin}</code></dd><dt>${texts.events}</dt><dd>${events}</dd><dt>root</dt><dd><code>${root}</code></dd></dl></div>
+  return html`${form}<div class="card ${level === 'broken' ? 'no' : 'yes'}"><strong>${texts.level}: ${level}</strong> ${names.levels[level]}
+<dl class="data"><dt>${texts.log}</dt><dd><code>${origin}</code></dd><dt>${texts.events}</dt><dd>${events}</dd><dt>${texts.root}</dt><dd><code>${root}</code></dd></dl></div>
 ${list(
   texts.faults,
   faults.flatMap(({ check, examples }) => examples.map(each => `${check}: ${message(each)}`)),

@@ -1,5 +1,6 @@
 import { type Averba, type Call, type Figures, type Health, type Subscription, systemClock } from '../index.ts'
 import { dayMs, toInstant } from '../vocabulary/instant.ts'
+import type { EffectState } from '../vocabulary/message.ts'
 
 /** Consents that expire within so many days are counted. */
 export const expiringDays = 7
@@ -48,8 +49,8 @@ function needsOf(health: Health, subscriptions: readonly Subscription[], undecid
   ]
 }
 
-export function countCalls({ effects }: Figures): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>()
+export function countCalls({ effects }: Figures): ReadonlyMap<EffectState, number> {
+  const counts = new Map<EffectState, number>()
   for (const { state, count } of effects) counts.set(state, (counts.get(state) ?? 0) + count)
   return counts
 }

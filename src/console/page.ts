@@ -6,6 +6,7 @@ import { nameCommands } from '../pages/name-commands.ts'
 import { translateMessage } from '../pages/translate-message.ts'
 import { getLanguageWords, type LanguageWords } from '../pages/words.ts'
 import { readMoment } from '../vocabulary/brasilia.ts'
+import { type Names, namesOf } from './names.ts'
 import { type Texts, textsOf } from './texts.ts'
 
 export interface Page {
@@ -14,6 +15,7 @@ export interface Page {
   /** Translates what the library said: an error, the detail of a check, the reason of a call. */
   readonly message: (english: string) => string
   readonly texts: Texts
+  readonly names: Names
   readonly labels: Labels
   readonly words: LanguageWords
   readonly path: string
@@ -29,6 +31,7 @@ export function createPage({
   const message = (english: string) => nameCommands(translateMessage(english, language))
   const inLanguage = {
     texts: textsOf(language),
+    names: namesOf(language),
     labels: labelsOf(language),
     words: getLanguageWords(language),
     message,

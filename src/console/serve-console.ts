@@ -141,7 +141,8 @@ function addPages(app: Hono, options: ConsoleOptions): void {
   app.get('/stream/:stream', async c => {
     const page = pageOf(c, options)
     const stream = c.req.param('stream')
-    return c.html(writePage(page, stream.split('-', 1)[0] ?? '', await showStream(page, stream)))
+    const kind = stream.split('-', 1)[0] ?? ''
+    return c.html(writePage(page, page.names.kinds[kind] ?? kind, await showStream(page, stream)))
   })
   app.get('/machines/:name?', async c => {
     const page = pageOf(c, options)

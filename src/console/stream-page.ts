@@ -3,11 +3,10 @@ import { describeEvent } from '../pages/describe.ts'
 import { showInstant, showTable } from '../pages/document.ts'
 import { type Html, html } from '../pages/html.ts'
 import { showTimeline } from '../pages/show-timeline.ts'
-import type { Instant } from '../vocabulary/message.ts'
-import { streamOf } from '../vocabulary/names.ts'
 import { machineNames, showChart } from './chart.ts'
 import { actsOn, describeWaiting } from './lists.ts'
-import { actForm, knownAtForm, linkToStream, type Page, readKnownAt, required } from './page.ts'
+import { actForm, knownAtForm, type Page, readKnownAt, required } from './page.ts'
+import { isSealed, showCell } from './row.ts'
 import { findStreamRow, type StreamRow } from './stream-row.ts'
 
 const eventsShown = 200
@@ -19,11 +18,11 @@ export async function showStream(page: Page, stream: string): Promise<Html> {
   const state = await averba.log.stateOf(stream, known)
   const events = await readEvents(page, stream, state)
   const calls = known === undefined ? await readCalls(page, stream) : []
-  const row = await findStreamRow(averba, stream, known === undefined ? undefined : state.position)
+  const found = await findStreamRow(averba, stream, known === undefined ? undefined : state.position)
   return html`<p><code>${stream}</code></p>
 ${await knownAtForm(page)}
-${row && showRow(page, row)}
-${known === undefined && showActs(page, stream, row)}
+${found && showRow(page, stream, found)}
+${known === undefined && showActs(page, stream, found)}
 ${
   calls.length > 0 &&
   showTable(texts.openCalls, calls, labels, [
@@ -66,35 +65,22 @@ async function readCalls({ averba }: Page, stream: string): Promise<Call[]> {
   return calls
 }
 
-/** The columns of a row. What is sealed is named, and not opened. */
-function showRow({ texts, query, ...page }: Page, row: object): Html {
-  const cells = Object.entries(row).filter(([, value]) => value !== null && value !== '')
-  const show = (name: string, value: unknown) => {
-    if (isSealed(value)) return html`<em>${texts.sealed}</em>`
-    if (name === 'subject') return linkToStream(streamOf('subject', String(value)))
-    return isInstant(value) ? showInstant(value, page.labels) : String(value)
-  }
-  const hasSealed = cells.some(([, value]) => isSealed(value))
-  const [, key] = cells[0] ?? []
-  const canReveal = hasSealed && readKnownAt(query) === undefined
-  const reveal = actForm({ texts, query, ...page }, 'reveal', texts.reveal, { stream: String(key) }, [
-    required('purpose', texts.purpose),
-  ])
-  return html`<h2>${texts.recorded}</h2><dl class="data">${cells.map(([name, value]) => html`<dt>${name}</dt><dd>${show(name, value)}</dd>`)}</dl>
+/** The columns of a row that say something. What is sealed can be revealed. */
+function showRow(page: Page, stream: string, { view, row }: StreamRow): Html {
+  const { texts, names, query } = page
+  // The first is the key.
+  const cells = Object.entries(row).slice(1)
+  const shown = cells.map(([name, value]) => [names.column(name), showCell(page, view, name, value)] as const)
+  const canReveal = cells.some(([, value]) => isSealed(value)) && readKnownAt(query) === undefined
+  const reveal = actForm(page, 'reveal', texts.reveal, { stream }, [required('purpose', texts.purpose)])
+  return html`<h2>${texts.recorded}</h2><dl class="data">${shown.map(([name, cell]) => cell !== '' && html`<dt>${name}</dt><dd>${cell}</dd>`)}</dl>
 ${canReveal && reveal}`
 }
 
-function isInstant(value: unknown): value is Instant {
-  return typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)
-}
-
-function isSealed(value: unknown): boolean {
-  return typeof value === 'string' && /^[a-z]+-[^/]+\/\d+\/[^/]+$/.test(value)
-}
-
 /** What an operator may decide on a consent. */
-function showActs(page: Page, stream: string, row: StreamRow | undefined): Html {
-  if (!row || !('end_wanted_at' in row)) return html``
+function showActs(page: Page, stream: string, found: StreamRow | undefined): Html {
+  if (found?.view !== 'consents') return html``
+  const { row } = found
   const { texts } = page
   const why = [required('reason', texts.reason)]
   const acts = [

@@ -1,28 +1,39 @@
 import type { Averba, Views } from '../index.ts'
+import { idOfStream } from '../vocabulary/names.ts'
 
 /** The view that has the rows of each kind of stream. Its key has the name of the kind. */
 const viewOf = new Map<string, StreamView>([
+  ['subject', 'subjects'],
   ['consent', 'consents'],
   ['validation', 'validations'],
   ['notification', 'notifications'],
   ['subscription', 'subscriptions'],
 ])
 
-type StreamView = 'consents' | 'validations' | 'notifications' | 'subscriptions'
+type StreamView = 'subjects' | 'consents' | 'validations' | 'notifications' | 'subscriptions'
 
-export type StreamRow = Views[StreamView]
+/** The row of a stream, with its view. */
+export type StreamRow = { [N in StreamView]: { readonly view: N; readonly row: Views[N] } }[StreamView]
 
 /** Finds the row of a stream, now or at a past position; `undefined` for a kind without a view. */
 export async function findStreamRow(averba: Averba, stream: string, position?: number): Promise<StreamRow | undefined> {
   const kind = stream.split('-', 1)[0] ?? ''
   const view = viewOf.get(kind)
   if (!view) return undefined
+  const key = view === 'subjects' ? idOfStream(stream) : stream
+  const row = await findRow(averba, { view, kind, key, position })
+  return row && ({ view, row } as StreamRow) // The view of this name has these rows.
+}
+
+async function findRow(
+  averba: Averba,
+  { view, kind, key, position }: { view: StreamView; kind: string; key: string; position: number | undefined },
+): Promise<object | undefined> {
   if (position !== undefined) {
-    const past: readonly StreamRow[] = await averba.viewAsOf(view, { position })
-    return past.find(row => Object.entries(row).some(([name, value]) => name === kind && value === stream))
+    const past: readonly object[] = await averba.viewAsOf(view, { position })
+    return past.find(row => Object.entries(row).some(([name, value]) => name === kind && value === key))
   }
   const { ref, table } = averba.views.dynamic
   const rows = averba.views.selectFrom(table(view).as('rows')).selectAll()
-  const row = await rows.where(ref(kind), '=', stream).executeTakeFirst()
-  return row as StreamRow | undefined // The view of this name has these rows.
+  return rows.where(ref(kind), '=', key).executeTakeFirst()
 }

@@ -69,15 +69,19 @@ function cspHash(text: string): string {
 /** The columns of a table: for each heading, what a row shows below it. */
 export type Columns<Row> = readonly (readonly [heading: string, cell: (row: Row) => Html | string | number | null])[]
 
-/** Writes a headed table, or a short text when there are no rows. A heading is of level 2 unless said otherwise. */
+/**
+ * Writes a headed table, or a short text when there are no rows. The heading is of level 2 unless said otherwise; that
+ * of level 1 is the page's own, and is not repeated.
+ */
 export function showTable<Row>(
   title: string,
   rows: readonly Row[],
   labels: Labels,
   columns: Columns<Row>,
-  { note, level = 2 }: { readonly note?: string | undefined; readonly level?: 2 | 3 } = {},
+  { note, level = 2 }: { readonly note?: string | undefined; readonly level?: 1 | 2 | 3 } = {},
 ): Html {
-  const heading = html`${level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`}\n${note !== undefined && html`<p class="soft">${note}</p>\n`}`
+  const headings = { 1: html``, 2: html`<h2>${title}</h2>`, 3: html`<h3>${title}</h3>` }
+  const heading = html`${headings[level]}\n${note !== undefined && html`<p class="soft">${note}</p>\n`}`
   if (rows.length === 0) return html`${heading}<p class="none">${labels.nothing}</p>`
   return html`${heading}<div class="scroll" role="region" aria-label="${title}" tabindex="0"><table>
 <thead><tr>${columns.map(([text]) => html`<th scope="col">${text}</th>`)}</tr></thead>

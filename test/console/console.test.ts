@@ -88,8 +88,8 @@ test('a stream leads to what it is about, shows its times in words, and ended ca
   const { get } = consoleOf(world)
   const [consent] = await world.averba.views.selectFrom('consents').selectAll().execute()
   const { text } = await get(`/stream/${consent?.consent}`)
-  expect(text).toContain(`<dt>subject</dt><dd><a href="/stream/subject-${consent?.subject}">`)
-  expect(text).toMatch(/<dt>changed_at<\/dt><dd><time datetime="/)
+  expect(text).toContain(`<dt>Data subject</dt><dd><a href="/stream/subject-${consent?.subject}">`)
+  expect(text).toMatch(/<dt>Changed at<\/dt><dd><time datetime="/)
   const { text: calls } = await get('/effects?state=settled')
   const ids = calls.match(/(?<=<code>)[a-z]+-[^/<]+\/\d+\/\d+(?=<\/code>)/g) ?? []
   const positions = await Promise.all(ids.map(async id => (await world.averba.effects.get(id))?.position ?? 0))
@@ -184,6 +184,26 @@ test('states are in the language of the page, also in the choices, which select 
   expect((await get('/notifications')).text).toContain('<div>recebida</div>')
   expect(text).not.toMatch(/>(handled|parked|failing)</)
   expect((await get('/subscriptions')).text).toMatch(/<div>ativa</)
+})
+
+test('rows, checks and changes are shown in words, not by the names of columns and codes', async () => {
+  const { world } = await createReportedWorld()
+  const { get } = consoleOf(world, { language: 'pt-BR' })
+  const events = await Array.fromAsync(world.averba.log.read())
+  for (const kind of ['subject', 'consent', 'validation', 'notification', 'subscription']) {
+    const stream = events.find(event => event.stream.startsWith(`${kind}-`))?.stream
+    const { text } = await get(`/stream/${stream}`)
+    const row = /<dl class="data">(.*?)<\/dl>/s.exec(text)?.[1] ?? ''
+    expect(row.match(/<dt>/g)?.length, kind).toBeGreaterThan(4)
+    expect(row, kind).not.toMatch(/_|>(known|host|delivered|healthy|\[\]|not recorded|não consta)</)
+  }
+  const { text: compared } = await get('/compare?view=&a=20&b=40')
+  expect(compared).toContain('<div>Status</div></td><td data-label="Antes"><div>ativo</div>')
+  expect(compared).not.toMatch(/<div>[a-z]+_[a-z_]+</)
+  const { text: overview } = await get('/')
+  expect(overview).toContain('<div>Eliminações</div>')
+  expect(overview).not.toMatch(/<div>(store|erasures|followers)</)
+  expect((await get('/notifications')).text).not.toContain('não consta')
 })
 
 test('a validation in doubt is resolved with how it was found out, and an error says what helps', async () => {
