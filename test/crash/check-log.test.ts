@@ -49,17 +49,13 @@ test('a missing or different acknowledged event is reported as lost', async () =
   expect((await checkLog(damagedCopy(), swapped)).lost).toEqual(['token-2/2 at 11'])
 })
 
+// The verifier's own tests, and those of test/tamper, show what else it finds.
 test.each([
   ['a header', "update event set header = replace(header, '2030', '2031') where position = 9", 'the leaf at 9'],
-  ['a leaf', 'update event set leaf = randomblob(32) where position = 9', 'the leaf at 9 is not the hash'],
   ['a subtree', 'update subtree set hash = randomblob(32)', 'was changed, or written to without its keys'],
-  ['a missing subtree', 'delete from subtree', 'the last subtree on level 1 does not match'],
-  ['a version', 'update event set version = 99 where position = 301', '"token-5" ends at 99'],
-  ['a type', "update event set type = 'x' where position = 9", 'the header at 9 differs from its row'],
   ['a receipt', "update receipt set position = 5 where command_id = 'c9'", 'the receipt of c9'],
   ['a missing receipt', "delete from receipt where command_id = 'c299'", 'has another answer now'],
-  ['a missing effect', 'delete from effect where position = 9', 'the call 9/0 is missing'],
-  ['a missing part', 'delete from part where position = 9', 'the part "secret" at 9 is missing'],
+  ['a missing part', 'delete from part where position = 9', 'the part of c7 differs'],
   ['an index entry', "update keyed_index set value = 'x' where value = 'c9'", 'an entry was changed or moved'],
   ['a row of a view', 'update tokens set requests = requests + 1', '7 rows of tokens'],
   ['a stopped view', "update head set views = ''; update projection set position = 9", 'rows of tokens'],
