@@ -7,7 +7,6 @@ const whole = [
   'test/whole/**/*.test.ts',
   'test/contracts/services.test.ts',
   'test/crash/campaign.test.ts',
-  'test/crash/killed-receiver.test.ts',
   'test/campaign/campaign.test.ts',
 ]
 

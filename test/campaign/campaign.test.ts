@@ -9,14 +9,14 @@ import type { Step } from './step.ts'
 
 test('every check holds in worlds with faults and crashes, and the command gives a seed the same digest', async () => {
   const print = async (...flags: readonly string[]) => {
-    const args = ['test/campaign/main.ts', ...flags, '--days', '3']
+    const args = ['test/campaign/main.ts', ...flags, '--days', '2']
     const { stdout } = await promisify(execFile)('node', args, { cwd: root })
     return stdout.trim().split('\n')
   }
   const [printed, asJson] = await Promise.all([print('--first', '1', '--seeds', '2'), print('--seed', '2', '--json')])
   const campaign = JSON.parse(printed.at(-1) ?? '')
   expect(campaign).toMatchObject({ seeds: 2, failures: 0, refuted: [] })
-  expect(campaign.events).toBeGreaterThan(300)
+  expect(campaign.events).toBeGreaterThan(200)
   const ofSeed = /^seed (\d): (\d+) events, 0 failures, digest (\w+)$/
   const results = printed.sort().flatMap(line => {
     const [, seed, events, digest] = ofSeed.exec(line) ?? []

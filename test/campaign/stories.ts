@@ -44,6 +44,13 @@ function withFreshConsent(hours: number, go: (r: Chance, person: number, isActiv
   }
 }
 
+/** Faults keep us from changing the secret of a subscription, and another client deletes it meanwhile. */
+const deleteWhileRotating = (r: Chance, ...faults: readonly Fault[]): Story => {
+  const deeds: Deed[] = [{ do: 'rotate' }, { do: 'meddle', evento: rotated, how: 'delete' }, calm]
+  const all = [...faults.map(addFault), ...deeds, { do: 'apply', deletions: r.isTrue } as const]
+  return all.map((deed, i) => [i, deed])
+}
+
 /** Stories that lead to states which single deeds rarely reach. */
 export const storiesToRareStates: readonly CreateStory[] = [
   // The engine crashes during a call.
@@ -88,21 +95,14 @@ export const storiesToRareStates: readonly CreateStory[] = [
     [5, { do: 'use', person, consent, ageMaxMinutes: -1 }],
   ]),
   // Our change of a subscription is not sent, or its result is unknown, and another client deletes the subscription.
-  r => [
-    [0, addFault({ kind: r.of(['refuse', 'reset']), service: 'portal', method: 'PUT', times: r.of([1, 30]) })],
-    [1, { do: 'rotate' }],
-    [2, { do: 'meddle', evento: rotated, how: 'delete' }],
-    [3, calm],
-    [4, { do: 'apply', deletions: r.isTrue }],
-  ],
-  r => [
-    [0, addFault({ kind: 'reset', service: 'portal', method: 'PUT', times: 1 })],
-    [1, addFault({ kind: 'refuse', service: 'portal', method: 'GET', times: 30 })],
-    [2, { do: 'rotate' }],
-    [3, { do: 'meddle', evento: rotated, how: 'delete' }],
-    [4, calm],
-    [5, { do: 'apply', deletions: r.isTrue }],
-  ],
+  r =>
+    deleteWhileRotating(r, { kind: r.of(['refuse', 'reset']), service: 'portal', method: 'PUT', times: r.of([1, 30]) }),
+  r =>
+    deleteWhileRotating(
+      r,
+      { kind: 'reset', service: 'portal', method: 'PUT', times: 1 },
+      { kind: 'refuse', service: 'portal', method: 'GET', times: 30 },
+    ),
   // A deletion is not made, and its result is unknown.
   r => [
     [0, changeMind(r.below(4), { kind: 'reset', service: 'portal', method: 'DELETE', times: 1 })],

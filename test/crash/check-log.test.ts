@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { useDatabase, withoutGuards } from '../support/use-database.ts'
+import { tamper } from '../support/use-database.ts'
 import { checkLog } from './check-log.ts'
 import { type AcknowledgedMessage, createAppend, openStore, parseMessages } from './load.ts'
 import { logName, Scratch } from './scratch.ts'
@@ -33,41 +33,37 @@ function damagedCopy(damage: (path: string) => void = () => undefined): string {
   return path
 }
 
-const sql = (text: string) => (path: string) =>
-  useDatabase(path, database => {
-    database.pragma('foreign_keys = off')
-    withoutGuards(database, () => database.exec(text))
-  })
-
 test('an undamaged log has no findings', async () => {
   expect(await checkLog(damagedCopy(), acknowledged)).toEqual({ lost: [], corrupt: [] })
 })
 
 test('a missing or different acknowledged event is reported as lost', async () => {
   const tables = ['part', 'effect', 'event'].map(table => `delete from ${table} where position = 301`)
-  const deleted = await checkLog(damagedCopy(sql(tables.join('; '))), acknowledged)
+  const deleted = await checkLog(
+    damagedCopy(path => tamper(path, tables.join('; '))),
+    acknowledged,
+  )
   expect(deleted.corrupt).toEqual([])
   expect(deleted.lost).toHaveLength(acknowledged.length)
   const swapped = acknowledged.map((each, i) => (i === 9 ? { ...each, commandId: 'another' } : each))
   expect((await checkLog(damagedCopy(), swapped)).lost).toEqual(['token-2/2 at 11'])
 })
 
+// The verifier's own tests, and those of test/tamper, show what else it finds.
 test.each([
   ['a header', "update event set header = replace(header, '2030', '2031') where position = 9", 'the leaf at 9'],
-  ['a leaf', 'update event set leaf = randomblob(32) where position = 9', 'the subtree 1/0 does not'],
   ['a subtree', 'update subtree set hash = randomblob(32)', 'was changed, or written to without its keys'],
-  ['a missing subtree', 'delete from subtree', 'the last subtree on level 1 does not match'],
-  ['a version', 'update event set version = 99 where position = 301', 'says 99'],
-  ['a type', "update event set type = 'x' where position = 9", 'the header at 9 is of another event'],
   ['a receipt', "update receipt set position = 5 where command_id = 'c9'", 'the receipt of c9'],
   ['a missing receipt', "delete from receipt where command_id = 'c299'", 'has another answer now'],
-  ['a missing effect', 'delete from effect where position = 9', 'the effects differ'],
-  ['a missing part', 'delete from part where position = 9', 'the parts differ'],
+  ['a missing part', 'delete from part where position = 9', 'the part of c7 differs'],
   ['an index entry', "update keyed_index set value = 'x' where value = 'c9'", 'an entry was changed or moved'],
   ['a row of a view', 'update tokens set requests = requests + 1', '7 rows of tokens'],
   ['a stopped view', "update head set views = ''; update projection set position = 9", 'rows of tokens'],
 ])('damage is found: %s', async (_, damage, finding) => {
-  const { corrupt } = await checkLog(damagedCopy(sql(damage)), acknowledged)
+  const { corrupt } = await checkLog(
+    damagedCopy(path => tamper(path, damage)),
+    acknowledged,
+  )
   expect(corrupt.join('; ')).toContain(finding)
 })
 

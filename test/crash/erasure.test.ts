@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { diagnoseStore, valueOf } from '../../src/index.ts'
 import { checkErasureReceipt } from '../../src/proof/erasure.ts'
-import { dayMs } from '../support/pass-time.ts'
+import { dayMs, passTime } from '../support/pass-time.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
 import { openWorld } from '../support/world.ts'
 
@@ -74,40 +74,34 @@ test('an erasure interrupted at any point has not begun, or is completed after a
 
   // Opened inside, so that its statements are wrapped.
   const images = await crashImages(store, async () => {
-    const { averba, clock } = await openWorld({ averba: { store, backupRetentionDays: 1 } })
-    await averba.subjects.erase({ subject: erased }, erasureRequest)
-    await clock.advance(dayMs)
-    await averba.settle()
-    expect(await averba.subjects.receipt(erased)).toMatchObject({ epochsDestroyedAt: expect.any(String) })
-    await averba.close()
+    const world = await openWorld({ averba: { store, backupRetentionDays: 1 } })
+    await world.averba.subjects.erase({ subject: erased }, erasureRequest)
+    await passTime(world, dayMs)
+    expect(await world.averba.subjects.receipt(erased)).toMatchObject({ epochsDestroyedAt: expect.any(String) })
+    await world.averba.close()
   })
   const seen = { untouched: 0, interrupted: 0, complete: 0 }
   for (const { when, store: image } of images) {
-    const { averba, clock } = await openWorld({ averba: { store: image, backupRetentionDays: 1 } })
-    const before = await averba.subjects.receipt(erased)
+    const world = await openWorld({ averba: { store: image, backupRetentionDays: 1 } })
+    const { consents, effects, subjects } = world.averba
+    const before = await subjects.receipt(erased)
+    seen[before?.completed ? 'complete' : before ? 'interrupted' : 'untouched'] += 1
     if (!before) {
-      seen.untouched += 1
-      expect((await averba.consents.list({ subject: erased })).length, when).toBeGreaterThan(0)
-      await averba.subjects.erase({ subject: erased }, erasureRequest)
-    } else if (before.completed) seen.complete += 1
-    else seen.interrupted += 1
+      expect((await consents.list({ subject: erased })).length, when).toBeGreaterThan(0)
+      await subjects.erase({ subject: erased }, erasureRequest)
+    }
     // The effects of the killed process are taken over when their lease has ended.
-    await clock.advance(dayMs + 60_000)
-    await averba.settle()
-    const receipt = await averba.subjects.receipt(erased)
+    await passTime(world, dayMs + 60_000)
+    const receipt = await subjects.receipt(erased)
     expect(receipt, when).toMatchObject({ completed: { found: 0 }, destroyed: { keys: 1 } })
     expect(receipt && checkErasureReceipt(receipt), when).toEqual([])
-    await clock.advance(dayMs)
-    await averba.settle()
-    const ended = await averba.subjects.receipt(erased)
-    expect(ended, when).toMatchObject({ epochsDestroyedAt: expect.any(String) })
-    const ofErased = averba.consents.list({ subject: erased })
-    await expect(ofErased, when).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
-    const ofCpf = averba.consents.list({ cpf: samples.cpf })
-    await expect(ofCpf, when).rejects.toMatchObject({ code: 'NOT_FOUND' })
-    expect((await averba.consents.list({ cpf: other })).length, when).toBeGreaterThan(0)
-    expect(await averba.effects.list({ state: 'pending' }), when).toEqual([])
-    await averba.close()
+    await passTime(world, dayMs)
+    expect(await subjects.receipt(erased), when).toMatchObject({ epochsDestroyedAt: expect.any(String) })
+    await expect(consents.list({ subject: erased }), when).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
+    await expect(consents.list({ cpf: samples.cpf }), when).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    expect((await consents.list({ cpf: other })).length, when).toBeGreaterThan(0)
+    expect(await effects.list({ state: 'pending' }), when).toEqual([])
+    await world.averba.close()
     const { problems, epochs } = await diagnoseStore({ store: image, isDeep: true })
     expect(problems, when).toEqual([])
     expect(epochs, when).toHaveLength(1)

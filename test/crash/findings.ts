@@ -36,37 +36,39 @@ export function createRow(name: string, others: Pick<Row, 'notRun' | 'mustLose'>
   return { name, faults: 0, acknowledged: 0, lost: [], corrupt: [], unclear: [], ...others }
 }
 
+/** Whether a row is evidence: something acknowledged was checked, and what must be lost was lost. */
+function isConclusive({ acknowledged, lost, mustLose }: Row): boolean {
+  return acknowledged > 0 && (!mustLose || lost.length > 0)
+}
+
 /** Reports whether a row has the expected result. */
 export function hasPassed(row: Row): boolean {
   if (row.notRun !== undefined) return true
-  if (row.corrupt.length + row.unclear.length > 0 || row.faults === 0) return false
-  return row.mustLose ? row.lost.length > 0 : row.lost.length === 0
+  const { lost, corrupt, unclear, mustLose } = row
+  return isConclusive(row) && corrupt.length + unclear.length === 0 && (mustLose || lost.length === 0)
 }
 
-const counted = [
-  'faults tried',
-  'acknowledgements checked',
-  'acknowledged events lost',
-  'corrupt files',
-  'unclear errors',
-]
+/** How often the tries are doubled, at most. */
+const doublingsMax = 6
 
-/** Formats the table. */
-export function formatTable(rows: readonly Row[]): string {
-  const countsOf = ({ faults, acknowledged, lost, corrupt, unclear }: Row) =>
-    [faults, acknowledged, lost.length, corrupt.length, unclear.length] as const
+/** Tries a part again with twice as many tries while it shows nothing: a few may all come before the first answer. */
+export async function untilConclusive(tries: number, part: (tries: number) => Promise<Row | Row[]>): Promise<Row[]> {
+  for (let doublings = 0; ; doublings++) {
+    const rows = [await part(tries * 2 ** doublings)].flat()
+    const isShown = (row: Row) =>
+      row.notRun !== undefined || isConclusive(row) || row.corrupt.length + row.unclear.length > 0
+    if (doublings === doublingsMax || rows.every(isShown)) return rows
+  }
+}
+
+/** Prints the rows as a table. */
+export function printTable(rows: readonly Row[]): void {
   const cells = rows.map(row => {
-    if (row.notRun !== undefined) return [row.name, ...counted.map(() => '-'), `not run: ${row.notRun}`]
-    const verdict = hasPassed(row) ? 'ok' : 'FAILED'
-    return [row.name, ...countsOf(row).map(String), row.mustLose ? `${verdict}: must lose` : verdict]
+    const { name, notRun, faults, acknowledged, lost, corrupt, unclear, mustLose } = row
+    if (notRun !== undefined) return [name, { result: `not run: ${notRun}` }] as const
+    const result = `${hasPassed(row) ? 'ok' : 'FAILED'}${mustLose ? ': must lose' : ''}`
+    const counts = { 'acknowledgements checked': acknowledged, lost: lost.length, corrupt: corrupt.length }
+    return [name, { 'faults tried': faults, ...counts, unclear: unclear.length, result }] as const
   })
-  const summed = rows.filter(row => row.notRun === undefined && !row.mustLose).map(countsOf)
-  const sums = counted.map((_, i) => summed.reduce((sum, counts) => sum + (counts[i] ?? 0), 0))
-  const lines = [['campaign', ...counted, ''], ...cells, ['total without "must lose"', ...sums.map(String), '']]
-  const widths = ['', ...counted, ''].map((_, i) => Math.max(...lines.map(line => line[i]?.length ?? 0)))
-  const isText = (i: number) => i === 0 || i > counted.length
-  return lines
-    .map(line => line.map((cell, i) => (isText(i) ? cell.padEnd : cell.padStart).call(cell, widths[i] ?? 0)))
-    .map(line => line.join('  ').trimEnd())
-    .join('\n')
+  console.table(Object.fromEntries(cells))
 }

@@ -1,7 +1,7 @@
 /** `npm run test:crash`: breaks logs in many ways, and prints a table of what was lost. */
 import { parseArgs } from 'node:util'
 import { injectFaults } from './faults.ts'
-import { formatTable, hasPassed, type Row } from './findings.ts'
+import { hasPassed, printTable, type Row, untilConclusive } from './findings.ts'
 import { killEngineOften, killOften } from './kills.ts'
 import { cutPower } from './power-loss.ts'
 
@@ -27,14 +27,14 @@ const [seed = 0, kills = 0, images = 0, faults = 0] = given
 
 console.log(`seed ${seed}`)
 const rows: Row[] = []
-for (const part of [
-  () => killOften(seed, kills),
-  () => killEngineOften(seed, Math.ceil(kills / 4)),
-  () => injectFaults(seed, faults),
-  () => cutPower(seed, images),
-  () => cutPower(seed, Math.ceil(images / 4), true),
-]) {
-  const done = [await part()].flat()
+for (const [tries, part] of [
+  [kills, count => killOften(seed, count)],
+  [Math.ceil(kills / 4), count => killEngineOften(seed, count)],
+  [faults, count => injectFaults(seed, count)],
+  [images, count => cutPower(seed, count)],
+  [Math.ceil(images / 4), count => cutPower(seed, count, true)],
+] satisfies [number, Parameters<typeof untilConclusive>[1]][]) {
+  const done = await untilConclusive(tries, part)
   rows.push(...done)
   for (const row of done)
     console.log(`${row.name}: ${row.notRun === undefined ? `${row.faults} faults tried` : `not run: ${row.notRun}`}`)
@@ -45,6 +45,6 @@ for (const row of rows.filter(each => !hasPassed(each))) {
   for (const each of found.slice(0, printedMax)) console.log(`  ${each}`)
   if (found.length > printedMax) console.log(`  and ${found.length - printedMax} more`)
 }
-console.log(`\n${formatTable(rows)}`)
+printTable(rows)
 const isWhole = rows.every(row => row.notRun === undefined)
 if (!rows.every(hasPassed) || (values.strict && !isWhole)) process.exitCode = 1

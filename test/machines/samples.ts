@@ -27,6 +27,8 @@ export interface Sample {
 
 /** A message of this type with each of these data. */
 const of = (type: string, ...all: Json[]) => all.map(data => ({ type, data }))
+/** A message of each of these types, with the same data. */
+const each = (types: readonly string[], data: Json = {}) => types.map(type => ({ type, data }))
 
 const [now, nextDay] = ['2026-11-20T12:00:00.000Z', '2026-11-21T12:00:00.000Z']
 const times = { createdAt: now, expiresAt: '2027-11-20T12:00:00.000Z' }
@@ -37,8 +39,7 @@ const shown = (status: string) => ({
   data: { ...reading(status), consent: 'c', subject: 's' },
 })
 const answered = (status: string, asked = {}) => ({
-  type: 'consentService.statusChanged',
-  data: { ...reading(status), ...asked },
+  ...{ type: 'consentService.statusChanged', data: { ...reading(status), ...asked } },
 })
 const inFull = (history: (string | null)[], asked = {}, status = history.at(-1) ?? 'ATIVO') => ({
   type: 'consentService.consentRead',
@@ -77,6 +78,11 @@ const erasure = {
 }
 const ofTwo = (handler: string) => ({ handler, handlers: ['a', 'b'] })
 const thrown = { reason: 'RangeError' }
+const asked = { validation: 'v', id: 'pedido', subject: 's' }
+const loggedOut = { isAuthenticated: false, expiresAt: null }
+const hourly = { everyMs: 3_600_000, dueAt: nextDay }
+const seen = { record: 'a1', createdAt: null, controller: null }
+const answer = { evaluated: 3, environment: 'e' }
 const reused = { claims: 'w/1/claims', result: 'w/2/result' }
 const revoked = { reason: 'revoked', at: now, position: 9 }
 const unchanged = { read: 1, changed: 0, unreadable: 0 }
@@ -97,8 +103,7 @@ export const samples: readonly Sample[] = [
   {
     machine: followerMachine,
     messages: [
-      { type: 'follower.retry', data: { follower: 'crm', position: 3, reason: 'Error' } },
-      { type: 'follower.skip', data: { follower: 'crm', position: 3, reason: 'Error' } },
+      ...each(['follower.retry', 'follower.skip'], { follower: 'crm', position: 3, reason: 'Error' }),
       { type: 'follower.remove', data: { follower: 'crm', position: 3, reason: '' } },
     ],
   },
@@ -110,15 +115,12 @@ export const samples: readonly Sample[] = [
     machine: consentMachine,
     messages: [
       ...statuses.map(shown),
-      { type: 'consent.approve', data: {} },
-      ...of('consent.deny', {}, { sentBefore: true }),
-      { type: 'consent.approve', data: { sentBefore: true } },
-      ...of('consent.revoke', { sentBefore: true }, {}),
+      ...each(['consent.approve', 'consent.deny']),
+      ...each(['consent.deny', 'consent.approve', 'consent.revoke'], { sentBefore: true }),
+      ...of('consent.revoke', {}),
       ...of('consent.withdrawEnd', {}, { isUnsent: true }, { sentBefore: true }),
       { type: 'consent.approve', data: { isUnsent: true } },
-      { type: 'consent.readDetail', data: {} },
-      missed,
-      { type: 'consent.erase', data: {} },
+      ...each(['consent.readDetail', 'consent.miss', 'consent.erase']),
       ...of('consent.passTime', { now: '2027-11-20T11:59:59.999Z' }, { now: times.expiresAt }),
       ...['ATIVO', 'REVOGADO'].map(status => ({ ...shown(status), isStale: true })),
       { type: 'consent.observeUnreadable', data: {} },
@@ -155,10 +157,9 @@ export const samples: readonly Sample[] = [
   },
   {
     machine: certificateMachine,
-    messages: of(
-      'certificate.observe',
-      ...[31, 30, 15, 14, 1, 0].map(daysLeft => ({ service: 'consentService', daysLeft })),
-    ),
+    messages: [31, 30, 15, 14, 1, 0].map(daysLeft => ({
+      ...{ type: 'certificate.observe', data: { service: 'consentService', daysLeft } },
+    })),
   },
   {
     machine: effectMachine,
@@ -167,8 +168,7 @@ export const samples: readonly Sample[] = [
       { type: 'effect.park', data: { ...call, attempts: 3, reason: 'no answer in time' } },
       ...of('effect.defer', { ...call, ...byPolicy, attempts: 3, wait: 'backoff', dueAt: '2026-11-20T12:00:09.000Z' }),
       { type: 'effect.exhaust', data: { ...call, ...byPolicy, attempts: 200 } },
-      { type: 'effect.retry', data: call },
-      { type: 'effect.withdraw', data: call },
+      ...each(['effect.retry', 'effect.withdraw'], call),
       { type: 'effect.misunderstand', data: { ...call, unread: { httpStatus: 502, form: 'html' } } },
     ],
   },
@@ -227,12 +227,7 @@ export const samples: readonly Sample[] = [
     ],
     walks: [
       // A former registration is listed beside another one, and a success between two failures.
-      [
-        declared,
-        adopted,
-        ...of('subscription.miss', {}),
-        ...of('subscription.adopt', { ...adopted.data, remoteId: 8 }),
-      ],
+      [declared, adopted, ...each(['subscription.miss']), { ...adopted, data: { ...adopted.data, remoteId: 8 } }],
       [declared, adopted, failed(nextDay), failed('2026-11-23T12:00:00.000Z')],
     ],
   },
@@ -242,30 +237,23 @@ export const samples: readonly Sample[] = [
       { type: 'subject.enrol', data: { subject: 's', origin: 'host' } },
       { type: 'subject.refuseUse', data: { at: now } },
       ...of('subject.erase', erasure, { ...erasure, keeps: ['validation.result'], kept: ['4/result'] }),
-      { type: 'subject.hold', data: { reason: 'processo 1' } },
-      { type: 'subject.release', data: { reason: 'processo 1' } },
+      ...each(['subject.hold', 'subject.release'], { reason: 'processo 1' }),
       { type: 'keys.rotated', data: completed },
       { type: 'keys.epochsDestroyed', data: { epochs: [1] } },
       { type: 'subject.sync', data: {} },
-      { type: 'subject.schedule', data: { everyMs: 3_600_000, dueAt: nextDay } },
-      { type: 'subject.schedule', data: { everyMs: 7_200_000, dueAt: nextDay, isDefault: true } },
+      ...of('subject.schedule', hourly, { everyMs: 7_200_000, dueAt: nextDay, isDefault: true }),
       { type: 'subject.unschedule', data: { effects: ['subject-s/2/0'] } },
       ...of('consentService.consentsListed', { ...unchanged, again: { schedule: 1, dueAt: nextDay } }),
       { type: 'subject.readAwareness', data: {} },
       { type: 'subject.readAwarenessDetail', data: { record: 'a1' } },
       { type: 'subject.readLogin', data: {} },
       { type: 'subject.readLoginAddress', data: { hasRedirect: true } },
-      ...[null, '12ABC34501DE35'].map(controller => ({
-        ...{ type: 'subject.observeAwareness', data: { record: 'a1', createdAt: null, controller } },
-      })),
+      ...of('subject.observeAwareness', seen, { ...seen, controller: '12ABC34501DE35' }),
       { type: 'consentService.consentsListed', data: { read: 1, changed: 1, unreadable: 0 } },
       { type: 'subject.missAwareness', data: { record: 'a1' } },
       { type: 'consentService.awarenessListed', data: { read: 1, unreadable: 0 } },
       { type: 'consentService.awarenessRead', data: { record: 'a1' } },
-      ...of(
-        'consentService.loginRead',
-        ...[true, false].map(isAuthenticated => ({ isAuthenticated, expiresAt: null })),
-      ),
+      ...of('consentService.loginRead', { ...loggedOut, isAuthenticated: true }, loggedOut),
       { type: 'consentService.loginAddressRead', data: {} },
       { type: 'consentService.readDeclined', data: { operation: 'readLogin', httpStatus: 401 } },
     ],
@@ -273,19 +261,15 @@ export const samples: readonly Sample[] = [
   {
     machine: validationMachine,
     messages: [
-      ...[{}, { consent: 'c' }, { environment: 'e' }].map(more => ({
-        ...{ type: 'validation.request', data: { validation: 'v', id: 'pedido', subject: 's', ...more } },
-      })),
+      ...of('validation.request', asked, { ...asked, consent: 'c' }, { ...asked, environment: 'e' }),
       ...of('validation.reuse', { validation: 'v', id: 'p', subject: 's', from: 'q', ...reused }),
       { type: 'validation.erase', data: {} },
       { type: 'validation.resolve', data: { charged: true } },
       { type: 'validation.repeat', data: { by: 'outro' } },
-      { type: 'validationService.answered', data: { evaluated: 3, environment: 'e' } },
-      { type: 'validationService.answered', data: { evaluated: 3, environment: 'e', unreadable: ['cnh'] } },
+      ...of('validationService.answered', answer, { ...answer, unreadable: ['cnh'] }),
       { type: 'validationService.declined', data: { httpStatus: 422, code: 'DV010' } },
       ...of('validation.withhold', revoked, { ...revoked, sentBefore: true }),
-      { type: 'validationService.lost', data: {} },
-      { type: 'validationService.undone', data: {} },
+      ...each(['validationService.lost', 'validationService.undone']),
     ],
   },
   {
@@ -310,10 +294,7 @@ export const samples: readonly Sample[] = [
       { type: 'portal.recover', data: { day: '2026-11-22', today: '2026-11-23', since: '2026-11-19' } },
       { type: 'portal.list', data: {} },
       { type: 'portal.listFailures', data: { day: '2026-11-20', recover: false } },
-      {
-        type: 'portal.recoverSoon',
-        data: { reason: 'unstored', days: ['2026-11-20'], now: now, waiting: ['2026-11-20'] },
-      },
+      ...of('portal.recoverSoon', { reason: 'unstored', days: ['2026-11-20'], now, waiting: ['2026-11-20'] }),
       { type: 'portal.observeForeignFailure', data: { failure: 'f', evento: 'e', failedAt: null, remoteId: 7 } },
       { type: 'portal.subscriptionsListed', data: { active: 1, deleted: 0 } },
       { type: 'portal.failuresListed', data: { read: 1, unreadable: 0, recovered: 1, stored: 0 } },

@@ -1,57 +1,30 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import { tryReach } from '../../src/adapters/http/try-reach.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
-import { freePort } from '../support/free-port.ts'
-import { authority, openClient, own } from '../support/over-tls.ts'
+import { expect, test } from 'vitest'
+import { openClient } from '../support/over-tls.ts'
 import { root } from '../support/run-script.ts'
 import { startExample } from '../support/start-example.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { startNginx } from './start-nginx.ts'
 
-const service = 'consentService'
-
-/** Starts nginx with the file of the documentation: only its port, its certificate and the host's port are others. */
-async function startNginx(hostPort: number) {
-  const folder = temporaryFolder()
-  mkdirSync(join(folder, 'logs'))
-  writeFileSync(join(folder, 'server.pem'), own.cert)
-  writeFileSync(join(folder, 'server.key'), own.key)
-  const port = await freePort()
+/** The file of the documentation: only its port, its certificate and the host's port are others. */
+function documentedServer(port: number, hostPort: number): string {
   const others = {
     'listen 443 ssl': `listen 127.0.0.1:${port} ssl`,
-    '/etc/ssl/hooks.example.pem': join(folder, 'server.pem'),
-    '/etc/ssl/hooks.example.key': join(folder, 'server.key'),
+    '/etc/ssl/hooks.example.pem': 'server.crt',
+    '/etc/ssl/hooks.example.key': 'server.key',
     '127.0.0.1:3000': `127.0.0.1:${hostPort}`,
   }
-  let server = readFileSync(join(root, 'docs/deploy/nginx.conf'), 'utf8')
-  for (const [text, other] of Object.entries(others)) {
-    expect(server).toContain(text)
-    server = server.replaceAll(text, other)
-  }
-  const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-  const folders = kinds.map(kind => `${kind}_temp_path ${join(folder, kind)};`).join(' ')
-  const errors = join(folder, 'logs/error.log')
-  const main = `daemon off; master_process off; pid ${join(folder, 'pid')}; error_log ${errors} warn; events {}`
-  writeFileSync(join(folder, 'nginx.conf'), `${main}\nhttp {\naccess_log off; ${folders}\n${server}}\n`)
-  const args = ['-p', folder, '-c', join(folder, 'nginx.conf')]
-  const nginx = spawn('nginx', args, { stdio: ['ignore', 'ignore', 'inherit'] })
-  onTestFinished(() => void nginx.kill('SIGKILL'))
-  const ended = once(nginx, 'exit').then(() => false)
-  const listens = async (): Promise<boolean> => {
-    const { detail } = await tryReach(`https://localhost:${port}/`, { service, clock: systemClock, ca: authority.ca })
-    return detail.includes('ECONNREFUSED') ? listens() : true
-  }
-  expect(await Promise.race([ended, listens()])).toBe(true)
-  return { url: `https://localhost:${port}/averba`, errors: () => readFileSync(errors, 'utf8') }
+  const documented = readFileSync(join(root, 'docs/deploy/nginx.conf'), 'utf8')
+  return Object.entries(others).reduce((text, [its, other]) => {
+    expect(text).toContain(its)
+    return text.replaceAll(its, other)
+  }, documented)
 }
 
 test('an inbox behind nginx, as the documentation configures it, sees the sender and whole bodies', async () => {
   const inbox = startExample('customs-inbox.ts', [], { HOOK_SECRET: 'do-teste' })
   const { address } = JSON.parse(await inbox.next())
-  const { url, errors } = await startNginx(address.port)
+  const { url, errors } = await startNginx(port => documentedServer(port, address.port))
   const post = async (given: { body: string; from?: string; path?: string; forged?: string }) => {
     const { body, from = '127.0.0.1', path = '', forged } = given
     const headers = {
@@ -59,7 +32,7 @@ test('an inbox behind nginx, as the documentation configures it, sees the sender
       ...(forged !== undefined && { 'x-forwarded-for': forged }),
     }
     const { fetch } = openClient({ localAddress: from })
-    const answer = await fetch(new Request(`${url}${path}`, { method: 'POST', headers, body }))
+    const answer = await fetch(new Request(`${url}averba${path}`, { method: 'POST', headers, body }))
     return { status: answer.status, text: await answer.text() }
   }
   const told = (numero: string, bytes = 0) =>

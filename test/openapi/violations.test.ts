@@ -10,47 +10,37 @@ const session = { authorization: 'sessao' }
 const headers = { ...session, 'content-type': 'application/json' }
 
 describe('a response', () => {
-  const readLogin = describedAs('readLogin')
   const state = { autenticado: true, horaExpiracao: '2026-11-20T12:00:00.000Z' }
-  const json = (body: unknown, init?: ResponseInit) => checkResponse(readLogin, Response.json(body, init))
+  const json = (body: unknown, init?: ResponseInit) =>
+    checkResponse(describedAs('readLogin'), Response.json(body, init))
+  const fault = (more: object) => {
+    const body = { fault: { code: 1, message: '', description: '', ...more } }
+    return checkResponse(describedAs('validatePerson'), Response.json(body, { status: 401 }))
+  }
+  const remove = (response: Response) => checkResponse(describedAs('deleteSubscription'), response)
+  const problem = { headers: { 'content-type': 'application/problem+json' } }
 
   test('that fits is not wrong', async () => {
-    expect(await json(state)).toEqual([])
+    expect([await json(state), await fault({}), await remove(new Response(null))]).toEqual([[], [], []])
   })
 
   test.each([
-    ['with an extra field', { ...state, cpf: '' }, /additional properties/],
-    ['without a field', { autenticado: true }, /required property 'horaExpiracao'/],
-    ['with a value of another type', { ...state, autenticado: 'true' }, /must be boolean/],
-    ['with a text of another format', { ...state, horaExpiracao: '20-11-2026' }, /format "date-time"/],
-    ['that is a list', [state], /must be object/],
-  ])('%s is wrong', async (_, body, wrong) => {
-    expect((await json(body)).join()).toMatch(wrong)
-  })
-
-  test('with an extra nested field is wrong', async () => {
-    const violations = (more: object) => {
-      const fault = { code: 1, message: '', description: '', ...more }
-      return checkResponse(describedAs('validatePerson'), Response.json({ fault }, { status: 401 }))
-    }
-    expect(await violations({})).toEqual([])
-    expect((await violations({ type: '' })).join()).toMatch(/^\S+, 401: .*"type"/)
-  })
-
-  test('with an undocumented status is wrong', async () => {
-    expect(await json(state, { status: 201 })).toEqual(['readLogin has no status 201'])
-    expect(await json({}, { status: 403 })).toEqual(['readLogin has no status 403'])
-  })
-
-  test('of another media type is wrong', async () => {
-    const type = { headers: { 'content-type': 'application/problem+json' } }
-    expect(await json(state, type)).toEqual(['readLogin, 200: the media type is "application/problem+json"'])
-  })
-
-  test('with a body, where the document has none, is wrong', async () => {
-    const remove = describedAs('deleteSubscription')
-    expect(await checkResponse(remove, new Response(null))).toEqual([])
-    expect(await checkResponse(remove, Response.json({}))).toEqual(['deleteSubscription, 200: there is a body'])
+    ['with an extra field', () => json({ ...state, cpf: '' }), /additional properties/],
+    ['without a field', () => json({ autenticado: true }), /required property 'horaExpiracao'/],
+    ['with a value of another type', () => json({ ...state, autenticado: 'true' }), /must be boolean/],
+    ['with a text of another format', () => json({ ...state, horaExpiracao: '20-11-2026' }), /format "date-time"/],
+    ['that is a list', () => json([state]), /must be object/],
+    ['with an extra nested field', () => fault({ type: '' }), /^\S+, 401: .*"type"/],
+    ['with an unknown status', () => json(state, { status: 201 }), /^readLogin has no status 201$/],
+    ['with a status of another operation', () => json({}, { status: 403 }), /^readLogin has no status 403$/],
+    [
+      'of another media type',
+      () => json(state, problem),
+      /^readLogin, 200: the media type is "application\/problem\+json"$/,
+    ],
+    ['with a body where none is', () => remove(Response.json({})), /^deleteSubscription, 200: there is a body$/],
+  ])('%s is wrong', async (_, find, wrong) => {
+    expect((await find()).join()).toMatch(wrong)
   })
 })
 

@@ -4,7 +4,7 @@ import { rows, type Steps } from '../database/connection.ts'
 import { damagedLogError } from './header.ts'
 import { endOfLog } from './read.ts'
 
-export const hashBytes = 32
+const hashBytes = 32
 
 /** Node returns a hash in this encoding in less than half the time that a buffer takes. */
 const fastEncoding = 'binary'
