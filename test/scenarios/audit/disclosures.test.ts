@@ -135,10 +135,3 @@ test('a disclosure without actor, purpose, record or record key is refused and n
   await refuses('PERSONAL_ID', disclose(one, { ...asking, purpose: `para ${samples.cpf}` }))
   expect(await eventsOf(averba, 'reveal.recorded')).toEqual([])
 })
-
-test('without the option recordKeys, no part has a record key', async () => {
-  const { averba } = await twoRecords({})
-  const marks = (await eventsOf(averba)).flatMap(event => event.parts ?? [])
-  expect(marks.length).toBeGreaterThan(3)
-  expect(marks.filter(mark => mark.recordKey !== undefined)).toEqual([])
-})

@@ -198,14 +198,3 @@ test('a service that asks one process for a pause gets no due calls from any, fo
   await clock.runUntil(() => sent.length === 3)
   expect(sent.slice(1).every(at => at >= 119_000 && at < 121_000)).toBe(true)
 })
-
-test('a call that is due says until when its service asked for a pause', async () => {
-  const { averba, clock, samples } = await openWorld({ intercept: async () => busy(45) })
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  const { effect } = await averba.consents.sync({ subject })
-  await averba.effects.retry(effect)
-  const waiting = { for: 'time', until: '2026-11-20T12:00:45.000Z' }
-  expect(await averba.effects.get(effect)).toMatchObject({ reason: 'its service asked for a pause', waiting })
-  clock.jump(45_000)
-  expect(await averba.effects.get(effect)).toMatchObject({ waiting: { for: 'process', until: null } })
-})

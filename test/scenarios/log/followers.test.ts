@@ -339,20 +339,6 @@ test('skip passes the failed event, whatever the follower’s types are by then 
   expect(seen).toEqual([3])
 })
 
-test('only one of two engines runs a follower, and the other takes over when the lease has expired', async () => {
-  const { averba: first, clock, open } = await given()
-  const second = await open()
-  const seen = noting(first)
-  noting(second, seen, -1)
-  await enrolAll(first, 0, 1)
-  await first.settle()
-  await enrolAll(second, 1, 2)
-  await second.settle()
-  expect(seen).toEqual([2])
-  await passTime({ averba: second, clock }, 61_000)
-  expect(seen).toEqual([2, -3])
-})
-
 test('run wakes at once for appends of its own process, and within a second for others', async () => {
   const { averba: first, clock, open } = await given()
   const second = await open()
