@@ -5,14 +5,11 @@ import { VirtualClock, type World } from '../../../src/simulation/index.ts'
 import { Store } from '../../../src/store/store.ts'
 import { limitsOf } from '../../../src/vocabulary/fetch.ts'
 import { busy, holdingAnswer } from '../../support/answers.ts'
-import { notify } from '../../support/notify.ts'
 import { isToken, isValidation, validate } from '../../support/open-validating.ts'
 import { minuteMs, passTime } from '../../support/pass-time.ts'
 import { expectSound } from '../../support/sound-log.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine, openWorld, validationServiceWith } from '../../support/world.ts'
-
-const never = new Promise<never>(() => undefined)
 
 /** Another process on the same file, with a clock and a token of its own, which can outlast the lease of a call. */
 async function openOther({ reach }: World, store: string, logger = (_: LogLine) => {}) {
@@ -179,38 +176,4 @@ test('a paid call that is sent late keeps its lease for a whole minute more', as
   expect(await unknownCalls(other)).toEqual([])
   release()
   expect(await validating).toMatchObject({ status: 'settled' })
-})
-
-test('calls and handlers of a dead process whose clock was a day ahead are taken over at once', async () => {
-  const store = temporaryStore()
-  const [handling, reached] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const dead = await openWorld({
-    averba: { store, clock: new VirtualClock('2026-11-21T12:00:00.000Z') },
-    intercept: async request => {
-      if (isToken(request)) reached.resolve()
-      return never
-    },
-  })
-  dead.averba.notifications.handle('e', 'crm', () => {
-    handling.resolve()
-    return never
-  })
-  await notify(dead.averba, { n: 1 })
-  void dead.averba.settle()
-  await handling.promise
-  void validate(dead.averba, 'p1')
-  await reached.promise
-
-  // From here on this process counts as dead: its clock does not move.
-  const { averba, validationService } = await openWorld({ averba: { store } })
-  const bodies: unknown[] = []
-  averba.notifications.handle('e', 'crm', async ({ body }) => void bodies.push(body))
-  await notify(averba, { n: 2 })
-  expect(await validate(averba, 'p2')).toMatchObject({ status: 'settled' })
-  await averba.settle()
-  expect(bodies).toEqual([{ n: 1 }, { n: 2 }])
-  // The call may have been paid for, so it is unknown and not sent again.
-  expect((await averba.validations.get('p1'))?.state).toBe('inconclusive')
-  expect(validationService.answered).toBe(1)
-  expect(await averba.effects.list({ state: 'started' })).toEqual([])
 })

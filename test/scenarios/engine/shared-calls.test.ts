@@ -1,8 +1,6 @@
 import { expect, test, vi } from 'vitest'
-import type { Averba } from '../../../src/index.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { givenConsent } from '../../support/given-consent.ts'
-import { notify } from '../../support/notify.ts'
 import { openValidating, validate } from '../../support/open-validating.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { consentServiceWith, openEngine, validationServiceWith } from '../../support/world.ts'
@@ -82,22 +80,4 @@ test('a list or a use of this moment waits for the reading that another process 
     expect(await clock.finish(second)).toEqual(expected)
     await clock.finish(settling)
   }
-})
-
-const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
-
-test('two engines on one file both record their facts, and agree on which are copies', async () => {
-  const store = temporaryStore()
-  const engines = [await openEngine({ store, receiver }), await openEngine({ store, receiver })]
-  const ofEach = <T>(count: number, act: (engine: Averba) => Promise<T>) =>
-    Promise.all(Array.from({ length: count / 2 }, () => engines.map(act)).flat())
-  const statuses = (await ofEach(40, engine => notify(engine, {}))).map(({ status }) => status)
-  expect(new Set(statuses)).toEqual(new Set([200]))
-  for (const engine of engines) {
-    const rows = await engine.views.selectFrom('notifications').selectAll().execute()
-    expect(rows).toMatchObject([{ copies: 40 }])
-    expect((await engine.rebuild()).every(view => view.differences === 0)).toBe(true)
-  }
-  const refs = await ofEach(20, engine => engine.consents.enrol({ cpf: '25774435016' }))
-  expect(new Set(refs).size).toBe(1)
 })
