@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { type PortalAuthentication, valueOf } from '../../../src/index.ts'
+import { valueOf } from '../../../src/index.ts'
 import { type Policies, samples, seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
 import { Memory } from '../../../src/simulation/services/memory.ts'
 import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
@@ -99,28 +99,6 @@ test.each([
   expect(await notifying).toMatchObject([{ description }])
   expect(cancel).toHaveBeenCalledTimes(description === '' ? 1 : 0)
   expect(clock.sleeping).toBe(0)
-})
-
-test('authentication: session logs in once, and again after it has ended, but not within a minute', async () => {
-  const loginAs = (role: string) =>
-    new Request(`${portalUrl}/autenticar`, { method: 'POST', headers: { 'role-type': role } })
-  let logins = 0
-  const authenticate: PortalAuthentication = async send => {
-    logins += 1
-    const { headers } = await send(loginAs('IMPEXP'))
-    return { authorization: headers.get('set-token') ?? '', 'x-csrf-token': headers.get('x-csrf-token') ?? '' }
-  }
-  const portal = { baseUrl: 'https://portal.exemplo.br', authenticate }
-  const policies = { portal: { authentication: 'session' } } as const
-  const world = await openWorld({ policies, averba: { portal, subscriptions } })
-  const { averba, clock } = world
-  await applyPlan(averba)
-  expect(logins).toBe(1)
-  await clock.advance(hourMs + 1)
-  expect((await averba.subscriptions.plan()).changes).toMatchObject([{ action: 'leave' }])
-  expect(logins).toBe(2)
-  const again = await world.portal.fetch(loginAs('X'))
-  expect([again.status, (await again.json()).code]).toEqual([422, 'PLAT-ER2033'])
 })
 
 test('users: each has its own subscriptions and failures, and a shared endpoint is notified once for each', async () => {

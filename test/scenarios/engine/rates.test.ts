@@ -57,16 +57,6 @@ test('what a pause of the service leaves for later counts as deferred, and few c
   expect(pause.mock.calls.length).toBeLessThanOrEqual(16)
 })
 
-test('a hanging service blocks no other', async () => {
-  const world = await givenOwedReadings(40, {}, (_, request, forward) =>
-    request.url.includes('/consentimento/') ? new Promise(() => undefined) : forward(request),
-  )
-  const stop = startRun(world)
-  await expect.poll(() => world.averba.effects.list({ state: 'started' })).toHaveLength(8)
-  await world.clock.finish(world.averba.subscriptions.failures())
-  await stop()
-})
-
 test('a limit that allows no calls is refused', async () => {
   for (const limits of [{ requestsPerSecond: 0 }, { requestsAtOnceMax: 0 }, { requestsAtOnceMax: 1.5 }]) {
     const opening = openWorld({ averba: { consentService: consentServiceWith(limits) } })

@@ -4,7 +4,6 @@ import { samples, VirtualClock, type World } from '../../../src/simulation/index
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
-import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { consentServiceWith, openEngine, openWorld } from '../../support/world.ts'
 
@@ -121,13 +120,6 @@ test('failures are read once, by however many processes', async () => {
   await Promise.all([first.averba.settle(), second.averba.settle()])
   await first.averba.settle()
   expect(days(first).length + days(second).length).toBe(2)
-})
-
-test('failures are also read by run', async () => {
-  const world = await scheduled()
-  startRun(world)
-  await world.clock.advance(1_000)
-  expect(days(world)).toHaveLength(2)
 })
 
 test('an expiring client certificate is reported once per warning', async () => {
