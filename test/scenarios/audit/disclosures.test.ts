@@ -1,4 +1,3 @@
-import { createDecipheriv } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { type Averba, type Events, type Recorded, replayLog, valueOf, verifyLog } from '../../../src/index.ts'
 import type { World, WorldOptions } from '../../../src/simulation/index.ts'
@@ -54,22 +53,12 @@ test('the disclosure of a record is recorded and can be read offline', async () 
   expect(JSON.stringify(report.timeline)).toContain(words)
 })
 
-test("a record's key opens no other record, and nothing from another record is accepted in its place", async () => {
+test('nothing from another record, and nothing changed, is accepted in a disclosure', async () => {
   const { averba, world, one, two, samples } = await twoRecords()
   const keys = await keyOf(world)
   const [a, b] = [await averba.audit.disclose(one, asking), await averba.audit.disclose(two, asking)]
   const [first, second] = [JSON.parse(a), JSON.parse(b)]
   expect(a).not.toContain(samples.cpf)
-  const [part] = second.parts
-  const openWith = (key: string) => {
-    const sealed = Buffer.from(part.sealed, 'base64')
-    const decipher = createDecipheriv('aes-256-gcm', Buffer.from(key, 'base64'), sealed.subarray(0, 12))
-    decipher.setAAD(Buffer.from(`${two}/${part.name}`)).setAuthTag(sealed.subarray(-16))
-    return Buffer.concat([decipher.update(sealed.subarray(12, -16)), decipher.final()]).toString()
-  }
-  expect(openWith(second.keys[0].key)).not.toBe('')
-  expect(() => openWith(first.keys[0].key)).toThrow()
-
   const flipped = (text: string) => `${text.startsWith('A') ? 'B' : 'A'}${text.slice(1)}`
   const [[{ owner, key }], [own]] = [first.keys, first.parts]
   const wrongs: [string, object, string][] = [

@@ -4,6 +4,7 @@ import { samples, VirtualClock, type World } from '../../../src/simulation/index
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
+import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { consentServiceWith, openEngine, openWorld } from '../../support/world.ts'
 
@@ -101,7 +102,9 @@ test('failures of days on which no process ran are read once when one does', asy
   expect(days(world).slice(8)).toHaveLength(31)
   // The first time, those since the log began are read, however late that is.
   const late = await scheduled()
-  await passTime(late, 5 * dayMs)
+  await late.clock.advance(5 * dayMs)
+  startRun(late)
+  await late.clock.advance(1_000)
   expect(days(late)).toEqual(november(20, 21, 22, 23, 24, 25))
 })
 

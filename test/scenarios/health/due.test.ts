@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { samples } from '../../../src/simulation/index.ts'
+import { answering, busy } from '../../support/answers.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
@@ -18,10 +19,10 @@ test('due lists future readings, retries, expiries and deletions', async () => {
     },
     // Every delivery is refused, because its secrets are not known here.
     faults: [{ kind: 'wrongSecret' }],
-    intercept: async (request, forward) => {
-      if (isDown) return Response.json({}, { status: 429, headers: { 'retry-after': '7200' } })
-      return forward(request)
-    },
+    intercept: answering(
+      () => isDown,
+      () => busy(7_200),
+    ),
   })
   const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 10 * dayMs })
   await averba.settle()

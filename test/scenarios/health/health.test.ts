@@ -2,6 +2,7 @@ import { renameSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Averba, LogLine } from '../../../src/index.ts'
 import { samples, seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
+import { answering } from '../../support/answers.ts'
 import { checkOf } from '../../support/check-of.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { isToken } from '../../support/open-validating.ts'
@@ -29,9 +30,7 @@ test('a healthy log passes every check and lists what was checked', async () => 
 })
 
 test('parked calls and followers and refused credentials fail a check but keep the log ready', async () => {
-  const world = await openWorld({
-    intercept: async (request, forward) => (isToken(request) ? Response.json({}, { status: 401 }) : forward(request)),
-  })
+  const world = await openWorld({ intercept: answering(isToken, () => Response.json({}, { status: 401 })) })
   const { averba } = world
   averba.log.follow('fatura', ['subject.enrolled'], () => Promise.reject(new Error('never')))
   const { effect } = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
@@ -213,12 +212,10 @@ test.each([500, 403])(
   async status => {
     const lines: LogLine[] = []
     let isBroken = false
+    const isCut = ({ url }: Request) => isBroken && url.includes('consentimento')
     const { averba, clock } = await openWorld({
       averba: { schedules: true, logger: line => void lines.push(line) },
-      intercept: async (request, forward) =>
-        isBroken && request.url.includes('consentimento')
-          ? Response.json({ title: 'CANARIO', status }, { status })
-          : forward(request),
+      intercept: answering(isCut, () => Response.json({ title: 'CANARIO', status }, { status })),
     })
     const { consents } = averba
     const settle = () => clock.finish(averba.settle())
