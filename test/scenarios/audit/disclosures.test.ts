@@ -53,12 +53,14 @@ test('the disclosure of a record is recorded and can be read offline', async () 
   expect(JSON.stringify(report.timeline)).toContain(words)
 })
 
-test('nothing from another record, and nothing changed, is accepted in a disclosure', async () => {
+test("a record's key opens no other record, and nothing from another record is accepted in its place", async () => {
   const { averba, world, one, two, samples } = await twoRecords()
   const keys = await keyOf(world)
   const [a, b] = [await averba.audit.disclose(one, asking), await averba.audit.disclose(two, asking)]
   const [first, second] = [JSON.parse(a), JSON.parse(b)]
   expect(a).not.toContain(samples.cpf)
+  // One key for both would open the other record too, whatever its disclosure lists.
+  expect(first.keys[0].key).not.toBe(second.keys[0].key)
   const flipped = (text: string) => `${text.startsWith('A') ? 'B' : 'A'}${text.slice(1)}`
   const [[{ owner, key }], [own]] = [first.keys, first.parts]
   const wrongs: [string, object, string][] = [

@@ -71,7 +71,7 @@ test('consents continue to be read after the service refused, or was down for da
   answer = new Response('', { status: 403 })
   await settleHourly(world, 24)
   answer = new Response('', { status: 503 })
-  await settleHourly(world, 5 * 24)
+  await settleHourly(world, 3 * 24)
   expect(await averba.effects.list({ state: 'parked' })).toEqual([])
   answer = undefined
   await settleHourly(world, 2)
