@@ -1,5 +1,5 @@
-import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
 import { copyStore, diagnoseStore, openAverba, replayLog, resumeStore, valueOf, verifyLog } from '../../src/index.ts'
 import { rows } from '../../src/store/database/connection.ts'
@@ -17,7 +17,7 @@ import { openWorld } from '../support/world.ts'
 const postgres = await PostgresSchemas.start()
 afterAll(() => postgres.close())
 
-/** Makes a log with consents, a validation, an erasure and a parked call, and closes it. */
+/** Makes a log with consents, a validation and an erasure, and closes it. */
 async function makeLog() {
   const store = temporaryStore()
   const world = await openWorld({ averba: { store } })
@@ -31,8 +31,20 @@ async function makeLog() {
   await averba.settle()
   const consents = await averba.consents.list({ subject })
   await world.close()
-  return { store, subject, consents, cpf: samples.cpf }
+  return { folder: dirname(store), subject, consents, cpf: samples.cpf }
 }
+
+const { folder, subject, consents, cpf } = await makeLog()
+
+/** Copies the log with its keyrings and its mark, so that it can be moved. */
+function newLog(): string {
+  const store = temporaryStore()
+  cpSync(folder, dirname(store), { recursive: true })
+  return store
+}
+
+/** A place for a log on the server. */
+const newServerPlace = () => ({ store: postgres.newAddress(), keyring: join(temporaryFolder(), 'averba.keys') })
 
 /** Expects that a log can be opened. */
 const opens = async (store: string) => (await openAverba({ store, schedules: false })).close()
@@ -49,10 +61,9 @@ async function interruptCopy(before: 'log.moved' | 'log.arrived', options: Param
 }
 
 test('a place where another log has begun meanwhile is not reserved, and a reserved one begins none', async () => {
-  const address = postgres.newAddress()
-  const keyring = join(temporaryFolder(), 'averba.keys')
-  const averba = await openAverba({ store: address, keyring })
-  const connection = await openPostgres(await locatePostgres(address))
+  const place = newServerPlace()
+  const averba = await openAverba(place)
+  const connection = await openPostgres(await locatePostgres(place.store))
   const reserving = () => connection.transact(() => reserve('move_1'))
   await refuses('INVALID_INPUT', reserving())
   await averba.close()
@@ -66,8 +77,8 @@ test('a place where another log has begun meanwhile is not reserved, and a reser
 })
 
 test('a log moves from a file to a server, with all that belongs to it, and ends at its former place', async () => {
-  const { store, subject, consents, cpf } = await makeLog()
-  const to = { store: postgres.newAddress(), keyring: join(temporaryFolder(), 'averba.keys') }
+  const store = newLog()
+  const to = newServerPlace()
   const seen: number[] = []
   const { events, root } = await copyStore({ from: { store }, to, onProgress: done => seen.push(done) })
   expect(seen.at(-1)).toBe(events)
@@ -94,16 +105,16 @@ test('a log moves from a file to a server, with all that belongs to it, and ends
   await averba.close()
 
   // And back into a file.
-  const back = join(temporaryFolder(), 'back.sqlite')
+  const back = temporaryStore()
   await copyStore({ from: to, to: { store: back } })
   expect(await verifyLog({ store: back })).toMatchObject({ faults: [] })
   await refuses('MOVED', openAverba(to))
 })
 
 test('an engine that is open elsewhere records nothing after the move', async () => {
-  const { store, cpf } = await makeLog()
+  const store = newLog()
   const running = await openAverba({ store, schedules: false })
-  const to = { store: join(temporaryFolder(), 'new.sqlite') }
+  const to = { store: temporaryStore() }
   await copyStore({ from: { store }, to })
   await refuses('MOVED', running.consents.enrol({ cpf: '11144477735' }))
   await running.close()
@@ -115,8 +126,8 @@ test('an engine that is open elsewhere records nothing after the move', async ()
 })
 
 test('a move that was interrupted goes on where it was', async () => {
-  const { store } = await makeLog()
-  const to = { store: postgres.newAddress(), keyring: join(temporaryFolder(), 'averba.keys') }
+  const store = newLog()
+  const to = newServerPlace()
   const onProgress = () => {
     throw new TypeError('interrupted')
   }
@@ -129,7 +140,7 @@ test('a move that was interrupted goes on where it was', async () => {
 })
 
 test('a log that has left goes to no second place, and continues where it was when its new place is lost', async () => {
-  const { store, cpf } = await makeLog()
+  const store = newLog()
   const [to, other] = [temporaryStore(), temporaryStore()]
   await copyStore({ from: { store }, to: { store: to } })
   await refuses('MOVED', copyStore({ from: { store }, to: { store: other } }))
@@ -147,7 +158,7 @@ test('a log that has left goes to no second place, and continues where it was wh
 })
 
 test('a move that was interrupted while the new place builds its views goes on', async () => {
-  const { store } = await makeLog()
+  const store = newLog()
   const to = { store: temporaryStore() }
   await interruptCopy('log.arrived', { from: { store }, to })
   // As a process leaves it that is killed before it has filled the tables of a view.
@@ -157,11 +168,11 @@ test('a move that was interrupted while the new place builds its views goes on',
 })
 
 test('whoever opens the place of a move that has just begun makes no log there, and the move goes on', async () => {
-  const { store } = await makeLog()
+  const store = newLog()
   const to = { store: temporaryStore() }
   await interruptCopy('log.moved', { from: { store }, to })
   // A log that has left goes to no place that is reserved for another move.
-  const { store: another } = await makeLog()
+  const another = newLog()
   await copyStore({ from: { store: another }, to: { store: temporaryStore() } })
   await refuses('MOVED', copyStore({ from: { store: another }, to }))
   const hint = expect.stringContaining('Repeat averba copy')
@@ -172,7 +183,7 @@ test('whoever opens the place of a move that has just begun makes no log there, 
 })
 
 test('of two moves, or two that resume at once, one is told that it is not alone', async () => {
-  const { store } = await makeLog()
+  const store = newLog()
   const to = { store: temporaryStore() }
   const { append } = Store.prototype
   let isFirst = true
@@ -195,21 +206,38 @@ test('of two moves, or two that resume at once, one is told that it is not alone
   expect(await verifyLog(to)).toMatchObject({ faults: [] })
 })
 
-test('a log is not moved while a process works with it', async () => {
-  const { store } = await makeLog()
-  const held = "insert into follower values ('mail', null, 0, 0, 0, null, '', 'other', '2999-01-01T00:00:00.000Z')"
-  useDatabase(store, database => database.exec(held))
-  const to = { store: join(temporaryFolder(), 'new.sqlite') }
-  await refuses('STORE_BUSY', copyStore({ from: { store }, to }))
-  expect(existsSync(to.store) || existsSync(`${to.store}.keys`)).toBe(false)
+test.each([
+  ['works with it', 1],
+  ['begins to work with it while it is verified', 2],
+])('a log is not moved while a process %s, and when that has ended it is', async (_, begins) => {
+  const store = newLog()
+  const take = (name: string, owner: string | null) => {
+    const row = "insert into follower values (?, null, 0, 0, 0, null, '', ?, '2999-01-01T00:00:00.000Z')"
+    useDatabase(store, database => database.prepare(row).run(name, owner))
+  }
+  // Nobody holds it any more.
+  take('bill', null)
+  let reads = 0
+  const keyring = {
+    name: 'keyring of the test',
+    async read() {
+      reads += 1
+      if (reads === begins) take('mail', 'other')
+      const text = readFileSync(`${store}.keys`, 'utf8')
+      return { text, tag: text }
+    },
+    replace: async () => false,
+  }
+  const to = { store: temporaryStore() }
+  await refuses('STORE_BUSY', copyStore({ from: { store, keyring }, to }))
+  expect(existsSync(`${to.store}.keys`)).toBe(false)
   await opens(store)
   useDatabase(store, database => database.exec("delete from follower where name = 'mail'"))
   expect((await copyStore({ from: { store }, to })).events).toBeGreaterThan(5)
 })
 
 test('a log does not leave for a place that is wrong', async () => {
-  const { store } = await makeLog()
-  const { store: other } = await makeLog()
+  const store = newLog()
   const [foreign, marked] = [join(temporaryFolder(), 'foreign.keys'), temporaryStore()]
   writeFileSync(`${marked}.mark`, 'of another log')
   writeFileSync(foreign, 'another keyring')
@@ -218,9 +246,9 @@ test('a log does not leave for a place that is wrong', async () => {
     [{ store: postgres.newAddress(), keyring: foreign }, 'KEYS_MISMATCH'],
     // It has the same name, but neither the newer keys nor what was erased.
     [{ store: postgres.newAddress(), keyring: `${store}.older-keys` }, 'KEYS_MISMATCH'],
-    [{ store: `${postgres.url}&schema=public`, keyring: join(temporaryFolder(), 'averba.keys') }, 'MISCONFIGURED'],
+    [{ ...newServerPlace(), store: `${postgres.url}&schema=public` }, 'MISCONFIGURED'],
     [{ store: join(temporaryFolder(), 'nowhere', 'log.sqlite') }, 'STORE_UNSAFE'],
-    [{ store: other, keyring: `${store}.keys` }, 'INVALID_INPUT'],
+    [{ store: newLog(), keyring: `${store}.keys` }, 'INVALID_INPUT'],
     [{ store }, 'INVALID_INPUT'],
     [{ store: temporaryStore(), keyring: join(temporaryFolder(), 'nowhere', 'averba.keys') }, 'STORE_UNSAFE'],
     [{ store: marked }, 'INVALID_INPUT'],

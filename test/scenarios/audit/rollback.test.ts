@@ -72,7 +72,7 @@ async function backedUp() {
   return { store, backup, restore }
 }
 
-test('a log that was put back where it is continues with a record of it, and sends no call again', async () => {
+test('a log that was put back where it is continues with a record of it, and sends no paid call again', async () => {
   const { store, backup } = await backedUp()
   copyFileSync(backup, store)
   await refuses('ROLLED_BACK', openEngine({ store }), { hint: expect.stringContaining('averba resume') })
@@ -82,10 +82,13 @@ test('a log that was put back where it is continues with a record of it, and sen
     /^The log of \d+ events up to .+ continues as log_\w+, and has recorded that\.\nLost, .+: at least \d+ events\.\n/,
   )
   expect(out).toContain('All but readings become unknown')
-  const world = await openReachable(store)
+  // Another seed, so that the gateway does not issue the token that the log already has.
+  const world = await openReachable(store, 2)
   await passTime(world, hourMs)
   expect((await world.averba.validations.get('paid-2'))?.state).toBe('inconclusive')
-  expect(world.sent.filter(each => each.startsWith('POST validacao'))).toEqual([])
+  expect(world.sent.filter(each => each.includes('validacao'))).toEqual([])
+  expect(world.sent.filter(each => each.includes('consentimento'))).not.toEqual([])
+  valueOf(await validate(world.averba, 'paid-3'))
   expect(await averba('resume', `${store}.none`)).toMatchObject(failedWith(/^NOT_FOUND/))
 })
 
@@ -127,6 +130,10 @@ test('the mark of the former log stays until the restored log is renamed', async
   expect(restored.lostEvents).toBe(marked - restored.position)
   expect(readFileSync(`${store}.mark`, 'utf8')).toContain(restored.resumedAs)
   expect(await verifyLog({ store })).toMatchObject({ level: 'held', faults: [] })
+  // Before its own was written, too, it can be opened.
+  writeFileSync(`${store}.mark`, mark)
+  await (await openReachable(store)).close()
+  expect(await verifyLog({ store })).toMatchObject({ level: 'held', faults: [] })
 })
 
 test('a backup behind the mark is restored only when the rollback is accepted; a damaged mark is reported', async () => {
@@ -152,21 +159,6 @@ test('a backup behind the mark is restored only when the rollback is accepted; a
   ])
 })
 
-test('after a restore, pending paid calls become unknown and are not repeated; readings are made', async () => {
-  const { store, restore } = await backedUp()
-  await restore()
-  // Another seed, so that the gateway does not issue the token that the log already has.
-  const world = await openReachable(store, 2)
-  await passTime(world, 24 * hourMs)
-  expect((await world.averba.validations.get('paid-2'))?.state).toBe('inconclusive')
-  expect(world.sent.filter(each => each.includes('validacao'))).toEqual([])
-  expect(world.sent.filter(each => each.includes('consentimento'))).not.toEqual([])
-  // New calls work.
-  valueOf(await validate(world.averba, 'paid-3'))
-  await world.close()
-  expect(await verifyLog({ store })).toMatchObject({ level: 'held', faults: [] })
-})
-
 test('after a restore, an erasure reports that a pending paid call may have been made', async () => {
   const { store, restore } = await backedUp()
   await restore()
@@ -174,15 +166,6 @@ test('after a restore, an erasure reports that a pending paid call may have been
   await averba.subjects.erase({ cpf: samples.cpf }, asked)
   const message = expect.stringContaining('Its call was perhaps made')
   await refuses('SUBJECT_ERASED', validate(averba, 'paid-2'), { message })
-})
-
-test('a restored log whose mark was not written yet can be opened', async () => {
-  const { store, restore } = await backedUp()
-  const former = readFileSync(`${store}.mark`)
-  await restore()
-  writeFileSync(`${store}.mark`, former)
-  await (await openReachable(store)).close()
-  expect(await verifyLog({ store })).toMatchObject({ level: 'held', faults: [] })
 })
 
 const remembered = (store: string) => Object.keys(JSON.parse(readFileSync(`${store}.keys`, 'utf8')).erased ?? {})

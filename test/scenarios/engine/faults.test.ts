@@ -92,18 +92,6 @@ test('a fault hits what it names as often as it says, and a seed repeats its ran
   expect(await statuses(7)).toEqual(first)
 })
 
-test('faults apply from the start, and are cleared all at once', async () => {
-  const { averba, samples, faults } = await openWorld({
-    faults: [{ kind: 'reset' }, { kind: 'clockSkew', ms: hourMs }],
-  })
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  expect((await averba.consents.sync({ subject })).status).toBe('deferred')
-  faults.clear()
-  expect((await averba.consents.sync({ subject })).status).toBe('settled')
-  const [first] = await averba.consents.list({ subject })
-  expect(first?.dataHora).toBe('2026-11-20T13:00:00.000Z')
-})
-
 test.each([
   ['duplicate', { kind: 'duplicate', service: 'portal' }, 'service: duplicate applies to the receiver only'],
   ['rejectToken', { kind: 'rejectToken', service: 'portal' }, 'applies to the validationService only'],

@@ -2,10 +2,7 @@ import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { OutcomeError, valueOf } from '../../../src/index.ts'
 import { samples } from '../../../src/simulation/index.ts'
-import { readConsent } from '../../support/given-consent.ts'
 import { validate } from '../../support/open-validating.ts'
-import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
-import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld, validationServiceWith } from '../../support/world.ts'
 
 test('a command resolves with one of five outcomes, and valueOf returns the value of a settled one only', async () => {
@@ -62,22 +59,6 @@ test('a time to wait or a signal that is none is refused before anything is reco
   const hint = expect.stringContaining('controller.signal')
   await expect(validate(averba, 'v1', { signal })).rejects.toMatchObject({ code: 'INVALID_INPUT', hint })
   expect(await averba.log.end()).toBe(before)
-})
-
-test('after a clock that was a day ahead is corrected, calls are made and retried at their time', async () => {
-  const world = await openWorld({ store: temporaryStore() })
-  const { averba, clock, faults } = world
-  const { consents } = averba
-  clock.jump(dayMs)
-  const { which } = await readConsent(world, 'PENDENTE')
-  clock.jump(-dayMs)
-  await faults.add({ kind: 'status', service: 'consentService', status: 429, retryAfterS: 60, times: 1 })
-  expect((await consents.approve(which)).status).toBe('deferred')
-  await passTime(world, hourMs)
-  expect((await consents.standing(which)).reason).toBe('active')
-  valueOf(await consents.revoke(which))
-  expect((await averba.effects.list()).filter(each => each.state !== 'settled')).toEqual([])
-  expect((await averba.audit.verify()).faults).toEqual([])
 })
 
 test('a service may be given longer than ten seconds, and a paid answer is then not in doubt', async () => {

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { type PortalAuthentication, valueOf } from '../../../src/index.ts'
+import { valueOf } from '../../../src/index.ts'
 import { type Policies, samples, seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
 import { Memory } from '../../../src/simulation/services/memory.ts'
 import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
@@ -78,18 +78,6 @@ test('a consent that is added with a dataExpiracao expires then, if that is a ti
   expect(added.map(id => statuses.get(id))).toEqual(['EXPIRADO', 'EXPIRADO', 'ATIVO', 'ATIVO'])
 })
 
-test('tries: 3 after lost answers produce copies of one notification, and no failure', async () => {
-  const world = await openWorld({
-    policies: { portal: { tries: 3 } },
-    averba: { subscriptions },
-    faults: [{ kind: 'lose', service: 'receiver', times: 2 }],
-  })
-  await applyPlan(world.averba)
-  expect(await deliver(world, { a: 1 })).toMatchObject([{ isDelivered: true }])
-  expect(world.portal.deliveries).toEqual({ succeeded: 1, failed: 0 })
-  expect(await world.averba.views.selectFrom('notifications').select('copies').execute()).toEqual([{ copies: 3 }])
-})
-
 test.each([
   ['exchange', 'Tempo esgotado: 3500 ms'],
   ['answer', ''],
@@ -111,47 +99,6 @@ test.each([
   expect(await notifying).toMatchObject([{ description }])
   expect(cancel).toHaveBeenCalledTimes(description === '' ? 1 : 0)
   expect(clock.sleeping).toBe(0)
-})
-
-test('unknownPerson: notFound declines a validation', async () => {
-  const { averba } = await openWorld({ policies: { validationService: { unknownPerson: 'notFound' } } })
-  const outcome = await averba.validations.validate({ id: 'a', cpf: '52998224725', claims: { nome: 'X' } })
-  expect(outcome).toMatchObject({ status: 'declined', problem: { status: 404 } })
-})
-
-test.each(['json', 'xml'] as const)('errors: %s give the code with which a token is refused', async errors => {
-  const { averba } = await openWorld({ policies: { validationService: { errors } }, faults: [{ kind: 'rejectToken' }] })
-  const reason = 'TOKEN_REJECTED: 2 tokens in a row were answered 401: 900901'
-  expect(await validate(averba, 'a')).toMatchObject({ status: 'deferred', reason })
-})
-
-test('authorizedClients: other clients get a 403 on operations 1 to 5, and not on 6 and 7', async () => {
-  const { averba } = await openWorld({ policies: { consentService: { authorizedClients: ['outra'] } } })
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'declined', problem: { status: 403 } })
-  expect((await averba.logins.state({ subject })).autenticado).toBe(false)
-})
-
-test('authentication: session logs in once, and again after it has ended, but not within a minute', async () => {
-  const loginAs = (role: string) =>
-    new Request(`${portalUrl}/autenticar`, { method: 'POST', headers: { 'role-type': role } })
-  let logins = 0
-  const authenticate: PortalAuthentication = async send => {
-    logins += 1
-    const { headers } = await send(loginAs('IMPEXP'))
-    return { authorization: headers.get('set-token') ?? '', 'x-csrf-token': headers.get('x-csrf-token') ?? '' }
-  }
-  const portal = { baseUrl: 'https://portal.exemplo.br', authenticate }
-  const policies = { portal: { authentication: 'session' } } as const
-  const world = await openWorld({ policies, averba: { portal, subscriptions } })
-  const { averba, clock } = world
-  await applyPlan(averba)
-  expect(logins).toBe(1)
-  await clock.advance(hourMs + 1)
-  expect((await averba.subscriptions.plan()).changes).toMatchObject([{ action: 'leave' }])
-  expect(logins).toBe(2)
-  const again = await world.portal.fetch(loginAs('X'))
-  expect([again.status, (await again.json()).code]).toEqual([422, 'PLAT-ER2033'])
 })
 
 test('users: each has its own subscriptions and failures, and a shared endpoint is notified once for each', async () => {

@@ -57,16 +57,6 @@ test('what a pause of the service leaves for later counts as deferred, and few c
   expect(pause.mock.calls.length).toBeLessThanOrEqual(16)
 })
 
-test('a hanging service blocks no other', async () => {
-  const world = await givenOwedReadings(40, {}, (_, request, forward) =>
-    request.url.includes('/consentimento/') ? new Promise(() => undefined) : forward(request),
-  )
-  const stop = startRun(world)
-  await expect.poll(() => world.averba.effects.list({ state: 'started' })).toHaveLength(8)
-  await world.clock.finish(world.averba.subscriptions.failures())
-  await stop()
-})
-
 test('a limit that allows no calls is refused', async () => {
   for (const limits of [{ requestsPerSecond: 0 }, { requestsAtOnceMax: 0 }, { requestsAtOnceMax: 1.5 }]) {
     const opening = openWorld({ averba: { consentService: consentServiceWith(limits) } })
@@ -197,15 +187,4 @@ test('a service that asks one process for a pause gets no due calls from any, fo
   retryAfter = 0
   await clock.runUntil(() => sent.length === 3)
   expect(sent.slice(1).every(at => at >= 119_000 && at < 121_000)).toBe(true)
-})
-
-test('a call that is due says until when its service asked for a pause', async () => {
-  const { averba, clock, samples } = await openWorld({ intercept: async () => busy(45) })
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  const { effect } = await averba.consents.sync({ subject })
-  await averba.effects.retry(effect)
-  const waiting = { for: 'time', until: '2026-11-20T12:00:45.000Z' }
-  expect(await averba.effects.get(effect)).toMatchObject({ reason: 'its service asked for a pause', waiting })
-  clock.jump(45_000)
-  expect(await averba.effects.get(effect)).toMatchObject({ waiting: { for: 'process', until: null } })
 })

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
-import { portalSession } from '../../../src/index.ts'
+import type { LogLine } from '../../../src/index.ts'
 import { samples, VirtualClock, type World } from '../../../src/simulation/index.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
 import { eventsOf } from '../../support/events-of.ts'
-import { givenConsent } from '../../support/given-consent.ts'
 import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
 import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -72,7 +71,7 @@ test('consents continue to be read after the service refused, or was down for da
   answer = new Response('', { status: 403 })
   await settleHourly(world, 24)
   answer = new Response('', { status: 503 })
-  await settleHourly(world, 5 * 24)
+  await settleHourly(world, 3 * 24)
   expect(await averba.effects.list({ state: 'parked' })).toEqual([])
   answer = undefined
   await settleHourly(world, 2)
@@ -103,7 +102,9 @@ test('failures of days on which no process ran are read once when one does', asy
   expect(days(world).slice(8)).toHaveLength(31)
   // The first time, those since the log began are read, however late that is.
   const late = await scheduled()
-  await passTime(late, 5 * dayMs)
+  await late.clock.advance(5 * dayMs)
+  startRun(late)
+  await late.clock.advance(1_000)
   expect(days(late)).toEqual(november(20, 21, 22, 23, 24, 25))
 })
 
@@ -124,51 +125,13 @@ test('failures are read once, by however many processes', async () => {
   expect(days(first).length + days(second).length).toBe(2)
 })
 
-test('failures are also read by run', async () => {
-  const world = await scheduled()
-  startRun(world)
-  await world.clock.advance(1_000)
-  expect(days(world)).toHaveLength(2)
-})
-
-test('an expired consent is recorded as lapsed once, and its status stays as the service gave it', async () => {
-  const store = temporaryStore()
-  const options = { averba: { store, schedules: true }, policies: { consentService: { expiry: 'never' } } } as const
-  const { world, subject } = await givenConsent('ATIVO', undefined, options)
-  const { averba, clock } = world
-  const lapsed: unknown[] = []
-  averba.on('consent.lapsed', event => lapsed.push(event.data))
-  await averba.settle()
-  expect(lapsed).toEqual([])
-  await passTime(world, 400 * dayMs)
-  await averba.settle()
-  expect(lapsed).toHaveLength(4)
-  const consents = await averba.consents.list({ subject })
-  expect(consents.map(each => each.status).sort()).toEqual(['ATIVO', 'ATIVO', 'PENDENTE', 'PENDENTE'])
-  for (const { dataExpiracao } of consents) expect(lapsed).toContainEqual({ expiresAt: dataExpiracao })
-  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-  // Another process looks too, and adds no event.
-  const next = await openWorld({ seed: 2, averba: { store, clock, schedules: true } })
-  await next.averba.settle()
-  expect(await eventsOf(next, 'consent.lapsed')).toHaveLength(4)
-})
-
-/** A clock, and what issues certificates, valid for a year, that expire after these days. */
-async function givenCertificates(daysLeft: number) {
-  const clock = new VirtualClock()
-  const authority = await createAuthority(clock.now() - (365 - daysLeft) * dayMs)
-  return { clock, issue: () => authority.issueClient('gestora') }
-}
-
 test('an expiring client certificate is reported once per warning', async () => {
-  const { clock, issue } = await givenCertificates(40)
+  const clock = new VirtualClock()
   const reported: unknown[] = []
-  const averba = await openEngine({
-    store: ':memory:',
-    clock,
-    logger: line => reported.push(line.error),
-    consentService: consentServiceWith({ certificate: await issue() }),
-  })
+  const authority = await createAuthority(clock.now() - (365 - 40) * dayMs)
+  const consentService = consentServiceWith({ certificate: await authority.issueClient('gestora') })
+  const logger = (line: LogLine) => reported.push(line.error)
+  const averba = await openEngine({ store: ':memory:', clock, logger, consentService })
   const left: number[] = []
   averba.on('certificate.expiring', event => left.push(event.data.daysLeft))
   for (let day = 0; day < 42; day++) {
@@ -178,23 +141,4 @@ test('an expiring client certificate is reported once per warning', async () => 
   expect(left).toEqual([30, 14, 7, 3, 1])
   // An expired certificate does not stop other work.
   expect(reported).toContain('MISCONFIGURED')
-})
-
-test('portal and receiver certificates are watched separately, also without a consent service', async () => {
-  const { clock, issue } = await givenCertificates(10)
-  const averba = await openEngine({
-    store: ':memory:',
-    clock,
-    schedules: true,
-    portal: {
-      baseUrl: 'https://portal.exemplo.br',
-      authenticate: portalSession({ certificate: await issue(), roleType: 'IMPEXP' }),
-    },
-    receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
-    run: { receiver: { certificate: await issue() } },
-  })
-  const reported: unknown[] = []
-  averba.on('certificate.expiring', event => reported.push(event.data))
-  await averba.settle({ timeoutMs: 0 })
-  expect(reported).toEqual(['portal', 'receiver'].map(service => ({ service, daysLeft: 10 })))
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { samples, seededEntropy, VirtualClock, type World } from '../../../src/simulation/index.ts'
+import { samples, seededEntropy, type World } from '../../../src/simulation/index.ts'
 import { answering, holdingAnswer } from '../../support/answers.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { givenSlowPace } from '../../support/given-slow-pace.ts'
@@ -91,30 +91,6 @@ test.each([
   }
   await clock.finish(Promise.all([averba.close(), ...newer]))
   expect(clock.now() - began).toBe(isNewer ? 30_000 : 15_000)
-})
-
-test('closing ends run without logging anything, and no timer keeps the process alive', async () => {
-  const lines: unknown[] = []
-  const clock = new VirtualClock()
-  const averba = await openEngine({ store: ':memory:', clock, logger: line => void lines.push(line) })
-  const [begun, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  let isHandled = false
-  averba.log.follow('crm', ['subject.enrolled'], async () => {
-    begun.resolve()
-    await go.promise
-    isHandled = true
-  })
-  await averba.consents.enrol({ cpf: samples.cpf })
-  const run = () => averba.run({ signal: new AbortController().signal })
-  const running = run()
-  await begun.promise
-  const closing = averba.close()
-  go.resolve()
-  await Promise.all([running, closing])
-  expect(isHandled).toBe(true)
-  expect(lines).toEqual([])
-  expect(clock.sleeping).toBe(0)
-  await expect(run()).rejects.toMatchObject({ code: 'CLOSED' })
 })
 
 test('closing does not wait for calls that are queued by run', async () => {

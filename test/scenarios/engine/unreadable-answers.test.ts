@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { type Claims, valueOf } from '../../../src/index.ts'
-import { samples, type WorldOptions } from '../../../src/simulation/index.ts'
+import { samples } from '../../../src/simulation/index.ts'
 import { foreignAdvice } from '../../../src/vocabulary/foreign-answer.ts'
 import { answering, holdingAnswer } from '../../support/answers.ts'
 import { checkOf } from '../../support/check-of.ts'
@@ -8,7 +8,6 @@ import { isDetail, isList } from '../../support/consent-requests.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { isValidation } from '../../support/open-validating.ts'
-import { dayMs, passTime } from '../../support/pass-time.ts'
 import { consentServiceWith, openWorld } from '../../support/world.ts'
 
 /** A world in which the list of consents is replaced by another answer. */
@@ -148,10 +147,10 @@ test('a CPF in another notation is not another person', async () => {
 const claims = { nome: 'MARIA DE EXEMPLO SOUZA', cnh: { categoria: 'B' } }
 
 /** A world in which validations get other answers. */
-async function givenAnswers(averba: NonNullable<WorldOptions['averba']> = {}) {
+async function givenAnswers() {
   const answers: Response[] = []
   let asked = 0
-  const world = await openWorld({ averba, intercept: answering(isValidation, () => answers.shift()) })
+  const world = await openWorld({ intercept: answering(isValidation, () => answers.shift()) })
   const { validations, log } = world.averba
   /** The outcome of a validation with this answer, its last event, and what is shown of it. */
   const ask = async (body: string, status = 200, of: Claims = claims) => {
@@ -250,19 +249,6 @@ test('an unreadable paid answer is erased with its person, unless results are ke
     const kept = (await validations.get('v-1'))?.unreadable
     expect(kept).toBe(keep.length === 0 ? undefined : '{"nome":"S"}')
   }
-})
-
-test('an unreadable paid answer is stored until it is resolved, if results are retained until then', async () => {
-  const retention = { 'validation.result': 'until-settled' } as const
-  const { world, validations, ask } = await givenAnswers({ schedules: true, retention })
-  await ask('{"nome":"S"}')
-  const kept = async () => {
-    await passTime(world, dayMs)
-    return (await validations.get('v-1'))?.unreadable
-  }
-  expect(await kept()).toBe('{"nome":"S"}')
-  await validations.resolve('v-1', { charged: true })
-  expect(await kept()).toBeUndefined()
 })
 
 test('an unreadable failure record does not hide the others, and an unreadable time is the start of its day', async () => {

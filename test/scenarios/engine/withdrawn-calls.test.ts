@@ -99,9 +99,9 @@ test('what a call waits for is said of each one that has not ended, and nothing 
   const open = await averba.effects.list({ state: 'open' })
   expect(open).toMatchObject([{ id: effect, waiting: { for: 'time', actions: ['retry', 'park'] } }])
   await averba.effects.retry(effect)
-  // The service asked for a pause.
-  expect(await waitingOf(averba, effect)).toEqual({ for: 'time', until: expect.any(String), actions: ['park'] })
-  await world.clock.advance(61_000)
+  const waiting = { for: 'time', until: '2026-11-20T12:01:00.000Z', actions: ['park'] }
+  expect(await averba.effects.get(effect)).toMatchObject({ reason: 'its service asked for a pause', waiting })
+  world.clock.jump(60_000)
   expect(await waitingOf(averba, effect)).toEqual({ for: 'process', until: null, actions: ['park'] })
   for (const each of await averba.effects.list({ state: 'settled' })) expect(each).not.toHaveProperty('waiting')
 })

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { samples } from '../../../src/simulation/index.ts'
+import { answering, busy } from '../../support/answers.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
+import { eventsOf } from '../../support/events-of.ts'
 import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
@@ -17,10 +19,10 @@ test('due lists future readings, retries, expiries and deletions', async () => {
     },
     // Every delivery is refused, because its secrets are not known here.
     faults: [{ kind: 'wrongSecret' }],
-    intercept: async (request, forward) => {
-      if (isDown) return Response.json({}, { status: 429, headers: { 'retry-after': '7200' } })
-      return forward(request)
-    },
+    intercept: answering(
+      () => isDown,
+      () => busy(7_200),
+    ),
   })
   const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 10 * dayMs })
   await averba.settle()
@@ -49,29 +51,36 @@ test('due lists future readings, retries, expiries and deletions', async () => {
   await expect(averba.due('amanhã')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
 })
 
-test('every expired consent lapses exactly once, however many there are', async () => {
-  const policies = { consentService: { expiry: 'never' } } as const
-  const { averba, clock, consentService } = await openWorld({
+test('every expired consent lapses exactly once, however many there are, and keeps the status of the service', async () => {
+  const options = {
     averba: { store: temporaryStore(), schedules: true },
-    policies,
-  })
+    policies: { consentService: { expiry: 'never' } },
+  } as const
+  const world = await openWorld(options)
+  const { averba, clock, consentService } = world
   const cpf = cpfOf(7)
   // More than one page, most of them at the same instant.
   for (let n = 0; n < 450; n++) consentService.addConsent({ cpf, status: 'ATIVO', expiresInMs: dayMs })
   for (let n = 0; n < 5; n++) consentService.addConsent({ cpf, expiresInMs: 3 * dayMs })
   await averba.consents.enrol({ cpf })
   await averba.consents.sync({ cpf })
-  const lapsed: string[] = []
-  averba.on('consent.lapsed', event => lapsed.push(event.stream))
+  const lapsed: { stream: string; data: object }[] = []
+  averba.on('consent.lapsed', event => lapsed.push(event))
   const untilEnd = new Date(clock.now() + 10 * dayMs).toISOString()
   const ends = async () => (await averba.due(untilEnd)).filter(each => each.what === 'expiry')
   expect(await ends()).toHaveLength(455)
-  await passTime({ averba, clock }, dayMs)
-  expect(new Set(lapsed).size).toBe(450)
+  await passTime(world, dayMs)
+  expect(new Set(lapsed.map(({ stream }) => stream)).size).toBe(450)
   expect(await ends()).toHaveLength(5)
-  await passTime({ averba, clock }, 2 * dayMs)
+  await passTime(world, 2 * dayMs)
   await averba.settle()
-  expect(lapsed).toHaveLength(455)
+  // Another process looks too, and adds no event.
+  const other = await openWorld({ ...options, seed: 2, averba: { ...options.averba, clock } })
+  await other.averba.settle()
+  expect(await eventsOf(other, 'consent.lapsed')).toHaveLength(455)
+  const consents = await averba.consents.list({ cpf })
+  expect(lapsed.map(({ data }) => data)).toEqual(consents.map(({ dataExpiracao: expiresAt }) => ({ expiresAt })))
+  expect(Map.groupBy(consents, ({ status }) => status).get('ATIVO')).toHaveLength(450)
   const left = averba.views.selectFrom('consents').select('consent').where('lapses_at', 'is not', null)
   expect(await left.execute()).toEqual([])
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)

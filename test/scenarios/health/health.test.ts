@@ -1,15 +1,20 @@
 import { renameSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { Averba, LogLine } from '../../../src/index.ts'
+import { createMetrics } from '../../../src/cli/metrics.ts'
+import { createProbes } from '../../../src/cli/status-server.ts'
+import { type Averba, type AverbaOptions, type LogLine, portalSession } from '../../../src/index.ts'
 import { samples, seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
+import { createAuthority } from '../../../src/simulation/served/authority.ts'
+import { answering } from '../../support/answers.ts'
 import { checkOf } from '../../support/check-of.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { isToken } from '../../support/open-validating.ts'
 import { dayMs, hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
 import { applyPlan } from '../../support/portal.ts'
 import { refuses } from '../../support/refuses.ts'
+import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openEngine, openWorld } from '../../support/world.ts'
+import { consentServiceWith, openEngine, openWorld } from '../../support/world.ts'
 
 /** The details of the failed checks, by name. */
 async function troubles(averba: Averba): Promise<Record<string, string>> {
@@ -29,9 +34,7 @@ test('a healthy log passes every check and lists what was checked', async () => 
 })
 
 test('parked calls and followers and refused credentials fail a check but keep the log ready', async () => {
-  const world = await openWorld({
-    intercept: async (request, forward) => (isToken(request) ? Response.json({}, { status: 401 }) : forward(request)),
-  })
+  const world = await openWorld({ intercept: answering(isToken, () => Response.json({}, { status: 401 })) })
   const { averba } = world
   averba.log.follow('fatura', ['subject.enrolled'], () => Promise.reject(new Error('never')))
   const { effect } = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
@@ -213,18 +216,16 @@ test.each([500, 403])(
   async status => {
     const lines: LogLine[] = []
     let isBroken = false
+    const isCut = ({ url }: Request) => isBroken && url.includes('consentimento')
     const { averba, clock } = await openWorld({
       averba: { schedules: true, logger: line => void lines.push(line) },
-      intercept: async (request, forward) =>
-        isBroken && request.url.includes('consentimento')
-          ? Response.json({ title: 'CANARIO', status }, { status })
-          : forward(request),
+      intercept: answering(isCut, () => Response.json({ title: 'CANARIO', status }, { status })),
     })
     const { consents } = averba
     const settle = () => clock.finish(averba.settle())
-    const after = (hours: number) => passTime({ averba: { settle }, clock }, hourMs, hours)
+    const after = (times: number, ms = hourMs) => passTime({ averba: { settle }, clock }, ms, times)
     const first = await consents.enrol({ cpf: samples.cpf })
-    await after(30 * 24)
+    await after(30, dayMs)
     // The wait of a subject enrolled long ago counts from now.
     await consents.schedule({ subject: first }, { syncEveryMs: hourMs })
     await consents.enrol({ cpf: cpfOf(7) }, { syncEveryMs: 7 * dayMs })
@@ -247,5 +248,73 @@ test.each([500, 403])(
     await after(2)
     expect(await troubles(averba)).toEqual({})
     expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  },
+)
+
+/** An engine with the probes of its status server. */
+async function givenProbes(options: Partial<AverbaOptions> = {}) {
+  const store = temporaryStore()
+  const clock = new VirtualClock()
+  const averba = await openEngine({ store, clock, ...options })
+  const metrics = createMetrics(averba, clock)
+  const stop = new AbortController()
+  const probes = createProbes(averba, metrics, stop.signal)
+  const get = async (path: string) => {
+    const { status, body } = (await probes[path]?.()) ?? { status: 0, body: {} }
+    return { status, body: JSON.parse(JSON.stringify(body)) }
+  }
+  return { store, clock, averba, stop, get }
+}
+
+test('ready while all is well, no longer once it is told to stop, and not alive once its store does not answer', async () => {
+  const { averba, get, stop } = await givenProbes()
+  expect(await get('/healthz')).toMatchObject({ status: 200, body: { alive: true } })
+  expect(await get('/readyz')).toMatchObject({ status: 200, body: { ready: true, reasons: [] } })
+  stop.abort()
+  expect(await get('/readyz')).toEqual({ status: 503, body: { ready: false, reasons: ['it is stopping'] } })
+  expect(await get('/healthz')).toMatchObject({ status: 200 })
+  await averba.close()
+  expect(await get('/healthz')).toMatchObject({ status: 503, body: { alive: false } })
+})
+
+test('a store that can be read but not written is alive and not ready', async () => {
+  const { store, get } = await givenProbes()
+  const other = new Sqlite(store)
+  other.exec('begin immediate')
+  expect(await get('/healthz')).toMatchObject({ status: 200 })
+  const reasons = [expect.stringMatching(/^writing: /)]
+  expect(await get('/readyz')).toMatchObject({ status: 503, body: { ready: false, reasons } })
+  other.exec('rollback')
+  other.close()
+  expect(await get('/readyz')).toMatchObject({ status: 200 })
+})
+
+const { baseUrl } = consentServiceWith({})
+const issued = new VirtualClock().now() - 355 * dayMs
+const certificate = await (await createAuthority(issued)).issueClient('gestora')
+const authenticate = portalSession({ certificate: () => certificate, roleType: 'IMPEXP' })
+const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
+
+test.each<[string, string, Partial<AverbaOptions>]>([
+  ['certificate', 'consentService', { consentService: consentServiceWith({ certificate }) }],
+  ['portalCertificate', 'portal', { portal: { baseUrl, authenticate } }],
+  ['receiverCertificate', 'receiver', { receiver, run: { receiver: { certificate } } }],
+])(
+  'a %s is announced and shown with its days left, fails in its last week, and makes it not ready once it has expired',
+  async (name, service, options) => {
+    const { averba, clock, get } = await givenProbes(options)
+    const announced: unknown[] = []
+    averba.on('certificate.expiring', ({ data }) => announced.push(data))
+    await averba.settle({ timeoutMs: 0 })
+    expect(announced).toEqual([{ service, daysLeft: 10 }])
+    const { checks } = (await get('/readyz')).body
+    expect(checks).toContainEqual({ name, ok: true, daysLeft: 10, detail: 'it ends in 10 days' })
+    await clock.advance(4 * dayMs)
+    const soon = await get('/readyz')
+    expect(soon.status).toBe(200)
+    expect(soon.body.checks).toContainEqual({ name, ok: false, daysLeft: 6, detail: expect.stringContaining('renew') })
+    await clock.advance(7 * dayMs)
+    const reasons = [expect.stringMatching(`^${name}: .*it expired on`)]
+    expect(await get('/readyz')).toMatchObject({ status: 503, body: { ready: false, reasons } })
   },
 )

@@ -137,24 +137,11 @@ test('notifications that failed in a handler are shown, with retries and parked 
   expect([await shown('failing'), await shown('parked')]).toEqual([0, 1])
 })
 
-test('without readings and schedules there is no age of a reading', async () => {
-  const { world, samplesOf } = await given()
-  const { averba, clock } = world
+test('there is an age of readings once there are any; it comes from an index, for any number of subjects', async () => {
+  const store = temporaryStore()
+  const { world, samplesOf } = await given({ store })
   const ages = async () => [...(await samplesOf()).keys()].filter(name => name.includes('reading_age'))
   expect(await ages()).toEqual([])
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  await averba.consents.sync({ subject })
-  expect(await ages()).toEqual(['averba_reading_age_seconds'])
-  await averba.consents.schedule({ subject }, { syncEveryMs: hourMs })
-  await clock.advance(minuteMs)
-  expect(await ages()).toEqual(['averba_reading_age_seconds', 'averba_reading_age_oldest_seconds'])
-  await averba.consents.schedule({ subject }, { syncEveryMs: null })
-  expect(await ages()).toEqual(['averba_reading_age_seconds'])
-})
-
-test('the age of readings comes from an index, for any number of subjects', async () => {
-  const store = temporaryStore()
-  const { world } = await given({ store })
   const { averba, clock, samples } = world
   const readings = async () => (await averba.figures()).readings
   const at = () => new Date(clock.now()).toISOString()
@@ -165,8 +152,10 @@ test('the age of readings comes from an index, for any number of subjects', asyn
   const second = await averba.consents.enrol({ cpf: canaries.recipient })
   const secondAt = at()
   expect(await readings()).toEqual({ newestAt: readAt, oldestAt: null })
+  expect(await ages()).toEqual(['averba_reading_age_seconds'])
   await averba.consents.schedule({ subject: second }, { syncEveryMs: dayMs })
   expect(await readings()).toEqual({ newestAt: readAt, oldestAt: secondAt })
+  expect(await ages()).toEqual(['averba_reading_age_seconds', 'averba_reading_age_oldest_seconds'])
   await averba.consents.schedule({ subject: first }, { syncEveryMs: dayMs })
   expect(await readings()).toEqual({ newestAt: readAt, oldestAt: readAt })
   await clock.advance(minuteMs)

@@ -43,8 +43,8 @@ async function givenWorld(averba: Partial<AverbaOptions> = {}) {
   return { world, sent }
 }
 
-test('a command, its attempts and a notification are spans with their outcome', async () => {
-  const { world } = await givenWorld()
+test('a command, its attempts and a notification are spans with their outcome; no service receives a trace', async () => {
+  const { world, sent } = await givenWorld()
   const { averba } = world
   await world.faults.add({ kind: 'status', status: 503, service: 'validationService', times: 1 })
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
@@ -60,6 +60,7 @@ test('a command, its attempts and a notification are spans with their outcome', 
   })
   await averba.receiver.fetch(request, { remoteAddress: '161.148.0.1' })
   await world.close()
+  expect(new Set(sent.map(each => each.traceparent))).toEqual(new Set([null]))
 
   const [sync] = named('consents.sync')
   expect(sync).toMatchObject({
@@ -102,22 +103,17 @@ test('a refused request appears with its code only, and no input is in a span', 
   expect(canaries.filter(canary => spansText.includes(canary))).toEqual([])
 })
 
-test('no service receives a trace, and other instrumentation sees no address with a CPF', async () => {
-  const { world, sent } = await givenWorld()
+test('only named services receive the traceparent, and other instrumentation sees no address with a CPF', async () => {
+  const { world, sent } = await givenWorld({ tracing: { traceparentTo: ['validationService'] } })
   await world.averba.consents.enrol({ cpf: samples.cpf })
   await world.averba.consents.sync({ cpf: samples.cpf })
-  await world.close()
-  expect(sent).toEqual([{ host: expect.any(String), traceparent: null, injected: {} }])
-  expect(exporter.getFinishedSpans().filter(span => !span.name.startsWith('averba '))).toEqual([])
-})
-
-test('only the named services receive the traceparent of the attempt', async () => {
-  const { world, sent } = await givenWorld({ tracing: { traceparentTo: ['validationService'] } })
   await world.averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { sexo: 'F' } })
   await world.close()
+  expect(exporter.getFinishedSpans().filter(span => !span.name.startsWith('averba '))).toEqual([])
   const [attempt] = named('validationService.validatePerson')
   const { traceId, spanId } = attempt?.spanContext() ?? {}
   expect(sent).toEqual([
+    { host: 'consentimento.exemplo.br', traceparent: null, injected: {} },
     { host: 'gateway.exemplo.br', traceparent: null, injected: {} },
     { host: 'validacao.exemplo.br', traceparent: `00-${traceId}-${spanId}-01`, injected: {} },
   ])

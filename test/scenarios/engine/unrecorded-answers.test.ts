@@ -1,14 +1,17 @@
-import { expect, test } from 'vitest'
-import { type LogLine, valueOf } from '../../../src/index.ts'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { expect, test, vi } from 'vitest'
+import { type Keys, type LogLine, valueOf } from '../../../src/index.ts'
+import { VirtualClock } from '../../../src/simulation/index.ts'
 import { busy, holdingAnswer } from '../../support/answers.ts'
+import { cpfOf } from '../../support/cpf-of.ts'
 import { fillUp } from '../../support/fill-up.ts'
-import { isValidation, validate } from '../../support/open-validating.ts'
+import { isValidation, openValidating, validate } from '../../support/open-validating.ts'
 import { minuteMs, passTime } from '../../support/pass-time.ts'
 import { applyPlan, deliver, inboxOf } from '../../support/portal.ts'
 import { expectSound } from '../../support/sound-log.ts'
 import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openWorld } from '../../support/world.ts'
+import { openWorld, validationServiceWith } from '../../support/world.ts'
 
 /** A world whose disk is full from the moment that the first paid answer has arrived, before the caller has it. */
 async function givenFullDisk(answer?: () => Response) {
@@ -102,4 +105,68 @@ test('a handler whose result cannot be recorded is not called again for it', asy
   expect(new Set(called)).toEqual(new Set(Array(31).keys()))
   expect(called).toHaveLength(31)
   for (const { state } of await inboxOf(averba)) expect(state).toBe('handled')
+})
+
+const erasure = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
+const swap = async (bytes: Uint8Array) => bytes.map(byte => byte ^ 1)
+
+/** A process that waits for the answer to a validation, and another that can erase two people, with other keys. */
+async function givenAnswerUnderWay(unwrap?: Keys['unwrap']) {
+  const [clock, store] = [new VirtualClock(), temporaryStore()]
+  const { intercept, given, release } = holdingAnswer(isValidation)
+  const open = (unwrap: Keys['unwrap'] | undefined) =>
+    openValidating({
+      ...{ store, clock, validationService: validationServiceWith({ bearer: 't' }) },
+      ...(unwrap && { keys: { id: 'kms-1', wrap: swap, unwrap, destroyEpoch: async () => undefined } }),
+      fetch: request => intercept(request, fetch),
+    })
+  const fetch = vi.fn(async () => Response.json({ nome: true }))
+  const other = await open(unwrap && swap)
+  const averba = await open(unwrap)
+  for (const n of [1, 2]) await other.consents.enrol({ cpf: cpfOf(n) })
+  const validating = validate(averba, 'a')
+  await given
+  const erase = (n: 1 | 2) => clock.finish(other.subjects.erase({ cpf: cpfOf(n) }, erasure))
+  /** Checks that the answer is recorded and the request was sent once. */
+  async function end(): Promise<void> {
+    expect(await clock.finish(validating)).toMatchObject({ status: 'settled' })
+    expect(fetch).toHaveBeenCalledTimes(1)
+  }
+  return { clock, store, erase, answer: release, end }
+}
+
+test('a paid answer is recorded even if an epoch begins while the keyring is read for the previous one', async () => {
+  const [reading, read] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let isSlow = false
+  const { erase, answer, end } = await givenAnswerUnderWay(async wrapped => {
+    if (isSlow) reading.resolve()
+    if (isSlow) await read.promise
+    return swap(wrapped)
+  })
+  await erase(1)
+  isSlow = true
+  answer()
+  await reading.promise
+  await erase(2)
+  isSlow = false
+  read.resolve()
+  await end()
+})
+
+test.each(['the key service is down', 'the keyring is an older copy'])('a paid answer waits while %s', async how => {
+  let isAway = false
+  const isDown = how === 'the key service is down'
+  const unwrap = async (wrapped: Uint8Array) => (isAway ? Promise.reject(new Error('ETIMEDOUT')) : swap(wrapped))
+  const { clock, store, erase, answer, end } = await givenAnswerUnderWay(isDown ? unwrap : undefined)
+  const keys = `${store}.keys`
+  const older = readFileSync(keys)
+  await erase(1)
+  const newer = readFileSync(keys)
+  isAway = isDown
+  if (!isDown) writeFileSync(keys, older)
+  answer()
+  await clock.advance(10_000)
+  isAway = false
+  if (!isDown) writeFileSync(keys, newer)
+  await end()
 })
