@@ -1,11 +1,12 @@
+import { expect, test } from 'vitest'
 import type { ReadFilter } from '../../../src/store/log/read.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { Append, IndexEntry } from '../../../src/store/writing/append.ts'
 import { appendOf, at } from '../append-of.ts'
-import { alsoExpecting, digest, type Harness, type Place, positionsOf, receiptOf, toStream } from './place.ts'
+import { alsoExpecting, digest, type Place, positionsOf, receiptOf, toStream } from './place.ts'
 
 /** Tests the appends, receipts, parts, shared secrets and pages of a store. */
-export function appendConformance({ test, expect }: Harness, newPlace: () => Place): void {
+export function appendConformance(newPlace: () => Place): void {
   const onStore = (name: string, work: (store: Store) => Promise<void>) =>
     test(name, async () => work(await newPlace().open()))
   const statusOf = async (store: Store, append: Append) => (await store.append(append)).status
