@@ -183,6 +183,20 @@ test('simulated services share only the wire schemas with the clients, no mappin
   expect(others.map(formatImport)).toEqual([])
 })
 
+test('averba/verify imports no package and no module of a runtime, so a browser can load it', () => {
+  // Imports of types do not exist at run time.
+  const atRunTime = /^(?:import|export)(?! type)\s[^'"=(]*?from '([^']+)'|(?:^import |\bimport\()'([^']+)'/gm
+  const imported = files
+    // What checks the receipts of erasures is for the engine alone: no other file of `proof` may import it.
+    .filter(({ path }) => path === 'verify.ts' || (folderOf(path) === 'proof' && path !== 'proof/erasure.ts'))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(atRunTime)].map(([, from = '', dynamic = from]) => `${path}: ${dynamic}`),
+    )
+  expect(imported.length).toBeGreaterThan(30)
+  const isOurs = /^(?:verify\.ts: \.\/proof|proof\/[\w-]+\.ts: \.)\/(?!erasure)[\w-]+\.ts$/
+  expect(imported.filter(each => !isOurs.test(each))).toEqual([])
+})
+
 test('every service has the same files', () => {
   for (const service of ['consent', 'token', 'validation', 'portal']) {
     const names = ['client.ts', 'protocol.ts', 'wire.ts'].map(name => `adapters/${service}/${name}`)

@@ -255,19 +255,6 @@ test('a rebuild never replaces rows of one version with those of another', async
   await expect.poll(() => leftOf(path), { timeout: 20_000 }).toEqual([])
 })
 
-test('another process keeps using its prepared statements across a swap', async () => {
-  const path = copyStore(sample)
-  const [one, other] = [await open(path, [view]), await open(path, [view])]
-  for (let count = events; count < events + 60; count += 20) {
-    await append(other, 10)
-    await checkRight(other, count + 10)
-    expect(await one.rebuild()).toMatchObject([{ differences: 0 }])
-    await checkRight(other, count + 10)
-    await append(one, 10)
-    await checkRight(other, count + 20)
-  }
-})
-
 test('a rebuilt view keeps its indexes, and no transaction builds them for all rows', async () => {
   const path = copyStore(sample)
   const indexesOf = () => edit(path, "select name from pragma_index_list('counted') where origin = 'c'")
