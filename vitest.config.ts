@@ -19,7 +19,7 @@ const browser = 'test/browser/*.test.ts'
 /** What needs Docker: `npm run test:deploy`. */
 const deploy = 'test/deploy/*.test.ts'
 
-/** What installs the package on other runtimes: `npm run test:package`. */
+/** What installs the package, or runs on other runtimes: `npm run test:package`. */
 const onRuntimes = 'test/package/*.test.ts'
 
 /** The flows that run on PostgreSQL too: `npm run test:postgres`. */

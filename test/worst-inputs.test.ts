@@ -24,6 +24,8 @@ import { printable, printableText } from '../src/vocabulary/printable.ts'
 import { holdsCpf, isCnpj, isCpf, maskCpfs, parseCnpj, parseCpf, readCnpj } from '../src/vocabulary/tax-numbers.ts'
 import { cpuMs } from './support/cpu-ms.ts'
 
+const maxMs = 50
+
 const query = { cpf: '25774435016', id: 'a' } as Parameters<typeof consent.readConsent>[1]
 const headers = ['event-type', 'destinatario-tipo', 'destinatario-id', 'content-length', 'x-forwarded-for']
 /** Node refuses larger heads. */
@@ -145,7 +147,8 @@ const patient = { timeout: 120_000 }
 test.each(Object.entries(readers))('%s takes at most 50 ms for each of the worst texts', patient, async (_, read) => {
   for (const text of worst) {
     const run = async () => read(text)
-    expect(await cpuMs(() => run().catch(() => undefined)), JSON.stringify(text.slice(0, 30))).toBeLessThan(50)
+    const ms = await cpuMs(() => run().catch(() => undefined), maxMs)
+    expect(ms, JSON.stringify(text.slice(0, 30))).toBeLessThan(maxMs)
   }
 })
 
@@ -162,13 +165,13 @@ test.each([
   ['0,', 100],
 ])('a list of records full of %s is read in turns of at most 50 ms at its bound', async (record, count) => {
   const [consents, failures] = [listOf(record, 4 * mebibyte, count), listOf(record, 8 * mebibyte, count * 2)]
-  expect(await cpuMs(() => consent.readConsents(consents))).toBeLessThan(50)
-  expect(await cpuMs(() => portal.readFailures(failures))).toBeLessThan(50)
+  expect(await cpuMs(() => consent.readConsents(consents), maxMs)).toBeLessThan(maxMs)
+  expect(await cpuMs(() => portal.readFailures(failures), maxMs)).toBeLessThan(maxMs)
 })
 
 test.each([...pieces, '{"a":0},'])('a value full of %s is parsed within 50 ms at its bound', async piece => {
   const text = `[${piece.repeat(mebibyte / piece.length - 2)}0]`
-  expect(await cpuMs(() => parseJson(text))).toBeLessThan(50)
+  expect(await cpuMs(() => parseJson(text), maxMs)).toBeLessThan(maxMs)
   expect(parseJson(`[${'0,'.repeat(mebibyte / 2)}0]`)).toBeUndefined()
   expect(parseJson(`["${'a'.repeat(mebibyte)}"]`)).toHaveLength(1)
 })

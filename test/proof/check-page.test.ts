@@ -1,22 +1,19 @@
-import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { checkPageProof } from '../../src/proof/check-page.ts'
-import { createVerifierKey, type Signer, signCheckpoint, writeVerifierKey } from '../../src/proof/note.ts'
+import { createVerifierKey, signCheckpoint, writeVerifierKey } from '../../src/proof/note.ts'
+import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { leafHash } from '../../src/store/log/tree.ts'
+import { createKeyring } from '../../src/vault/keyring.ts'
 
 const { subtle } = globalThis.crypto
 const origin = 'log_of_one'
 const header = '{"position":1}'
 
-function signerOf(seed: number): Signer {
-  const pkcs8 = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.alloc(32, seed)])
-  const key = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' })
-  const publicKey = createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(-32)
-  return { publicKey: Uint8Array.from(publicKey), sign: text => sign(null, text, key) }
-}
+const newSigner = () => createKeyring(systemEntropy).signer
+const ours = newSigner()
 
 /** The proof of a log of one event. */
-function proofOf(header: string, signer = signerOf(1)) {
+function proofOf(header: string, signer = ours) {
   const checkpoint = signCheckpoint({ origin, size: 1, root: leafHash(header).toString('hex') }, signer)
   const key = writeVerifierKey(createVerifierKey(origin, signer.publicKey))
   return { key, checkpoint, events: [{ header, index: 0, path: [] }] }
@@ -35,7 +32,7 @@ test('an event with another position, or that is not JSON, is a fault even if it
 })
 
 test('a signature is rejected when its key has the id of another key', async () => {
-  const [own, other] = [proofOf(header), proofOf(header, signerOf(2))]
+  const [own, other] = [proofOf(header), proofOf(header, newSigner())]
   const [name, id] = own.key.split('+')
   const key = `${name}+${id}+${other.key.slice(other.key.indexOf('+', name?.length ?? 0) + 10)}`
   // A signature starts with the id of its key: here the signature of the other key has the id of the own key.

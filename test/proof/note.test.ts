@@ -1,4 +1,3 @@
-import { generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { emptyRoot } from '../../src/proof/compact-tree.ts'
 import { toBase64 } from '../../src/proof/encoding.ts'
@@ -12,13 +11,10 @@ import {
   verifyNote,
   writeVerifierKey,
 } from '../../src/proof/note.ts'
+import { systemEntropy } from '../../src/runtime/entropy.ts'
+import { createKeyring } from '../../src/vault/keyring.ts'
 
-function newSigner() {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-  const bytes = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)
-  return { publicKey: Uint8Array.from(bytes), sign: (text: Uint8Array) => sign(null, text, privateKey) }
-}
-
+const newSigner = () => createKeyring(systemEntropy).signer
 const parsed = (note: string) => parseNote(note) ?? { text: '', signatures: [] }
 const signer = newSigner()
 const key = createVerifierKey('log', signer.publicKey)

@@ -73,19 +73,21 @@ function forgedPaths(path: readonly string[]): string[][] {
   return [...changed, [...path, leafHashHex('more')], path.toReversed()]
 }
 
+/** Every small tree, and those beside powers of two. */
+const sizes = [...Array(48).keys(), 62, 63, 64, 99, 126, 127, 128, 199, 254, 255, 256, sizeMax - 1].map(n => n + 1)
+
 test('both accept the same proofs, for trees of every size', () => {
   const counts = { accepted: 0, rejected: 0 }
-  for (let size = 1; size <= sizeMax; size++) {
+  for (const size of sizes) {
     for (const index of placesIn(size)) {
       const path = inclusionRanges(index, size).map(([from, to]) => rootOf(from, to))
       const proof = { body: bodies[index] ?? '', index, size, path, root: rootOf(0, size) }
-      const isTried = size <= 48 || index % 5 === 0
       const forged = [
         ...[{ body: 'forged' }, { root: leafHashHex('forged') }, { size: size + 1 }, { size: size - 1 }],
         ...[{ index: index + 1 }, { index: index - 1 }, { index: size }],
         ...forgedPaths(path).map(each => ({ path: each })),
       ].map(change => ({ ...proof, ...change }))
-      for (const each of [proof, ...(isTried ? forged : [])]) {
+      for (const each of [proof, ...forged]) {
         const isAccepted = weInclude(each)
         if (isAccepted !== oracleIncludes(each)) expect.fail(`they differ about ${JSON.stringify(each)}`)
         if (each === proof && !isAccepted) expect.fail(`both reject ${JSON.stringify(each)}`)
@@ -93,8 +95,8 @@ test('both accept the same proofs, for trees of every size', () => {
       }
     }
   }
-  expect(counts.accepted).toBeGreaterThan(5_000)
-  expect(counts.rejected).toBeGreaterThan(50_000)
+  expect(counts.accepted).toBeGreaterThan(1_300)
+  expect(counts.rejected).toBeGreaterThan(40_000)
 })
 
 type Tree = Pick<Inclusion, 'size' | 'root'>

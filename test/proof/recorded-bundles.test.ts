@@ -38,7 +38,7 @@ test.each(bundles)('%s still verifies, and is held with its own checkpoint as th
 
 test.each(bundles)('%s verifies on Deno with read access to its folder only', async name => {
   const dir = join(logs, name)
-  const args = ['run', '--no-prompt', `--allow-read=${dir}`, 'test/whole/verify-on-deno.ts', dir]
+  const args = ['run', '--no-prompt', `--allow-read=${dir}`, 'test/proof/verify-on-deno.ts', dir]
   const { stdout } = await promisify(execFile)('deno', args, { cwd: root })
   const { level, root: found } = JSON.parse(stdout)
   expect({ level, found }).toEqual({ level: 'self-consistent', found: (await verifyBundle(readerOf(dir))).root })

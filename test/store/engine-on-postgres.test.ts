@@ -473,15 +473,10 @@ test('the page about PostgreSQL runs', async () => {
   const scripts = [...page.matchAll(/^```ts postgres\n([\s\S]*?)^```$/gm)].map(([, script = '']) => script)
   const folder = folderInPackage()
   const env = { ...process.env, AVERBA_STORE: postgres.newAddress(), AVERBA_KEYRING: join(folder, 'averba.keys') }
-  const outputs: string[] = []
-  for (const [i, script] of scripts.entries()) {
-    const path = join(folder, `script-${i}.mts`)
-    writeFileSync(path, script)
-    // The log is new, or exists.
-    for (const _ of [1, 2]) {
-      const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=averba-source', path], { env })
-      outputs.push(stdout)
-    }
-  }
-  expect(outputs).toEqual(['[] 26\n', '[] 26\n', '1\n', '1\n'])
+  for (const [i, script] of scripts.entries()) writeFileSync(join(folder, `script-${i}.mts`), script)
+  // The log is new, or exists.
+  const runs = scripts.flatMap((_, i) => [1, 2].map(time => `await import('${folder}/script-${i}.mts?${time}');`))
+  const args = ['--conditions=averba-source', '--input-type=module', '-e', runs.join('')]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env })
+  expect(stdout).toBe('[] 26\n[] 26\n1\n1\n')
 })

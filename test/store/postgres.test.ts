@@ -39,13 +39,13 @@ async function given() {
 
 const streamsOf = async (store: Store) => (await store.read({ after: 1 })).map(({ stream }) => stream)
 
-describe('PostgreSQL', () => storeConformance({ describe, test, expect }, () => postgres.newSchema()))
+describe('PostgreSQL', () => storeConformance(() => postgres.newSchema()))
 
 test('appends on PostgreSQL match a trivial model of a log', () =>
   checkAgainstModel(() => {
     const place = new Place(postgres.newSchema())
     return () => place.open()
-  }, 12))
+  }, 6))
 
 test('every built-in view has its table, indexes, rows and queries on PostgreSQL', async () => {
   const store = await new Place(postgres.newSchema()).open({ views })

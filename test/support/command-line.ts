@@ -25,13 +25,14 @@ export interface RunningCommand {
 }
 
 /** Keeps what is written. */
-class Written extends Writable {
+export class Written extends Writable {
   text = ''
+  #isOver = false
   #wake = Promise.withResolvers<void>()
 
   override _write(chunk: Buffer, _: unknown, done: () => void): void {
     this.text += chunk.toString()
-    this.wake()
+    this.#notify()
     done()
   }
 
@@ -40,7 +41,27 @@ class Written extends Writable {
     return this.#wake.promise
   }
 
-  wake(): void {
+  lines(): readonly string[] {
+    return this.text.split('\n').slice(0, -1)
+  }
+
+  /** The first line that contains a text, now or later. Rejects when the command ends without one. */
+  async line(text: string, errors: Written): Promise<string> {
+    for (;;) {
+      const found = this.lines().find(line => line.includes(text))
+      if (found !== undefined) return found
+      if (this.#isOver) throw new Error(`The command ended without "${text}": ${this.text}${errors.text}`)
+      await this.next
+    }
+  }
+
+  /** Says that nothing more is written. */
+  finish(): void {
+    this.#isOver = true
+    this.#notify()
+  }
+
+  #notify(): void {
     this.#wake.resolve()
     this.#wake = Promise.withResolvers()
   }
@@ -71,24 +92,14 @@ export function startCommand(
     env,
     stopSignal: () => stopping.signal,
   }
-  let isOver = false
   const ended = runProgram(args, terminal).then(code => {
-    isOver = true
-    stdout.wake()
+    stdout.finish()
     return { code, out: stdout.text, err: stderr.text }
   })
-  const lines = () => stdout.text.split('\n').slice(0, -1)
   return {
     ended,
-    lines,
-    async line(text) {
-      for (;;) {
-        const found = lines().find(line => line.includes(text))
-        if (found !== undefined) return found
-        if (isOver) throw new Error(`The command ended without "${text}": ${stdout.text}${stderr.text}`)
-        await stdout.next
-      }
-    },
+    lines: () => stdout.lines(),
+    line: text => stdout.line(text, stderr),
     progress: stderr.next,
     stop: signal => stopping.abort(signal),
   }

@@ -15,8 +15,8 @@ const bodiesOf = (engine: Averba) =>
 function putUnderLoad(engine: Averba, from: number) {
   const acknowledged: number[] = []
   let isStopped = false
-  const work = Array.from({ length: 8 }, async (_, worker) => {
-    for (let i = from + worker; !isStopped; i += 8)
+  const work = [0, 1].map(async worker => {
+    for (let i = from + worker; !isStopped; i += 2)
       if ((await notify(engine, { i })).status === 200) acknowledged.push(i)
   })
   return {

@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import type { Ended } from '../support/command-line.ts'
+import { type Ended, Written } from '../support/command-line.ts'
 import { root } from '../support/run-script.ts'
 
 /** The arguments for Node that run the command line of these sources. */
@@ -23,37 +22,14 @@ export interface CommandProcess {
 /** Starts a command of averba as a user does. Killed by whoever started it. */
 export function startAverba(args: readonly string[]): CommandProcess {
   const child = spawn(process.execPath, [...main, ...args], { cwd: root })
-  const lines: string[] = []
-  let [err, isOver] = ['', false]
-  let next = Promise.withResolvers<void>()
-  const wake = () => {
-    next.resolve()
-    next = Promise.withResolvers()
-  }
-  createInterface({ input: child.stdout }).on('line', line => {
-    lines.push(line)
-    wake()
-  })
-  child.stderr.on('data', chunk => {
-    err += chunk
-  })
-  const out = () => lines.map(line => `${line}\n`).join('')
+  const [stdout, stderr] = [new Written(), new Written()]
+  child.stdout.setEncoding('utf8').pipe(stdout)
+  child.stderr.setEncoding('utf8').pipe(stderr)
   const ended = once(child, 'close').then(([code]) => {
-    isOver = true
-    wake()
-    return { code: code ?? -1, out: out(), err }
+    stdout.finish()
+    return { code: code ?? -1, out: stdout.text, err: stderr.text }
   })
-  return {
-    ...{ child, out, ended, err: () => err },
-    async line(text) {
-      for (;;) {
-        const found = lines.find(line => line.includes(text))
-        if (found !== undefined) return found
-        if (isOver) throw new Error(`The command ended without "${text}": ${lines.join('\n')} ${err}`)
-        await next.promise
-      }
-    },
-  }
+  return { child, ended, out: () => stdout.text, err: () => stderr.text, line: text => stdout.line(text, stderr) }
 }
 
 /** Runs a command of averba as a process, with nothing at its standard input. */

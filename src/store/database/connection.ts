@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Compilable, CompiledQuery } from 'kysely'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
@@ -158,8 +159,14 @@ export async function* readPages<R>(
   for (let last: R | undefined; ; await yieldToEventLoop()) {
     const query = pageAfter(last)
     const page = await reader.read(() => rows(query))
-    last = page.at(-1)
-    if (last === undefined) return
+    const next = page.at(-1)
+    if (next === undefined) return
+    // A damaged index gives the same rows for ever.
+    if (isDeepStrictEqual(next, last))
+      throw new AverbaError('CORRUPT', 'Cannot read the log: a table is damaged', {
+        hint: 'Keep it unchanged and restore a backup elsewhere',
+      })
+    last = next
     yield page
   }
 }

@@ -11,7 +11,7 @@ import { authority } from '../../support/over-tls.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
 
-/** Which forms are read, and what is said of wrong ones, is shown by test/whole/certificates-on-a-runtime.ts. */
+/** Which forms are read, and what is said of wrong ones, is shown by test/package/certificates-on-a-runtime.ts. */
 
 const now = systemClock.now()
 const dayMs = 86_400_000

@@ -274,8 +274,8 @@ test('diagnosis counts bytes, months and pending calls', async () => {
 })
 
 test('for any damaged page, every command reports a code and a hint, and no bug', async () => {
-  const whole = readFileSync(sample)
-  const store = copyStore(sample)
+  const store = await makeSampleStore(20)
+  const whole = readFileSync(store)
   const [backup, restored] = [`${store}.backup`, `${store}.restored`]
   const commands = {
     doctor: () => diagnoseStore({ store, isDeep: true }),
@@ -289,7 +289,7 @@ test('for any damaged page, every command reports a code and a hint, and no bug'
     },
   }
   const failing = new Set<string>()
-  for (let page = 1; page < whole.length / 4096; page += page < 8 ? 1 : 17) {
+  for (let page = 1; page < whole.length / 4096; page += page < 8 ? 1 : 5) {
     for (const [from, byte] of [
       [1_024, 0],
       [0, 0],

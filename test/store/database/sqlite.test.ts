@@ -40,14 +40,12 @@ const askViews = async (path = ':memory:') => {
   return { store, run: (sql: string) => store.viewReader.readOnly(CompiledQuery.raw(sql)) }
 }
 
-const suite = { describe, test, expect }
 describe('a SQLite file', () =>
-  storeConformance(suite, () => {
+  storeConformance(() => {
     const path = temporaryStore()
     return () => openSqlite(path)
   }))
-describe('memory', () =>
-  storeConformance(suite, () => () => openSqlite(':memory:'), { isShared: false, isKept: false }))
+describe('memory', () => storeConformance(() => () => openSqlite(':memory:'), { isShared: false, isKept: false }))
 
 test('a file is opened with synchronous=FULL', async () => {
   const { database } = await open(temporaryStore())

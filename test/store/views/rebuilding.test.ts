@@ -10,7 +10,7 @@ import { Projector } from '../../../src/store/views/projector.ts'
 import { rebuildAll } from '../../../src/store/views/rebuilder.ts'
 import { ViewReader } from '../../../src/store/views/view-reader.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
-import { append, checkpointOf, counting, open, rowsOf } from '../../support/counting.ts'
+import { append, checkpointOf, counting, open, rowsOf, sumOf } from '../../support/counting.ts'
 import { copyStore } from '../../support/sample-store.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -18,14 +18,19 @@ import { useDatabase } from '../../support/use-database.ts'
 import { type ObservedSteps, observed, observeSteps, withHook, withHooks } from '../watched.ts'
 
 const view = counting('counted')
-const streams = 2_500
-const events = 5_250
+const streams = 1_250
+const events = 2_625
 
 /** A closed log whose view needs several transactions of rows: most streams have two events, some have three. */
-const sample = temporaryStore()
-const sampled = await open(sample, [view])
-await append(sampled, events, streams)
-await sampled.close()
+async function makeSample(times = 1): Promise<string> {
+  const path = temporaryStore()
+  const store = await open(path, [view])
+  await append(store, events * times, streams * times)
+  await store.close()
+  return path
+}
+
+const sample = await makeSample()
 
 const nothing = () => undefined
 const headers = new HeaderReader({})
@@ -34,8 +39,7 @@ const rebuild = async (connection: Connection, rowsMax = 100_000) => {
   return (await rebuildAll(parts, [view], {}))[0]
 }
 
-async function given() {
-  const path = copyStore(sample)
+async function given(path = copyStore(sample)) {
   return { path, connection: closeAtEnd(await openSqlite(path)) }
 }
 
@@ -85,7 +89,7 @@ test('no transaction of a rebuild is as long as its view, and the swap moves no 
 })
 
 test('reading a long log holds one page of it, and a rebuild as many rows as allowed', async () => {
-  const { path, connection } = await given()
+  const { path, connection } = await given(await makeSample(2))
   const maxima = { read: 0, unwritten: 0 }
   let [unwritten, total] = [0, 0]
   const counted = withHooks(connection, {
@@ -100,14 +104,14 @@ test('reading a long log holds one page of it, and a rebuild as many rows as all
         }),
       ),
   })
-  expect(await rebuild(counted, 500)).toMatchObject({ rows: streams, differences: 0 })
+  expect(await rebuild(counted, 500)).toMatchObject({ rows: 2 * streams, differences: 0 })
   // A page, its previous rows and the mark: each event of the first half has its own row.
   expect(maxima.read).toBeLessThan(600)
   expect(maxima.unwritten).toBeLessThan(2 * (500 + 250) + 50)
-  expect(total).toBeGreaterThan(2 * streams)
+  expect(total).toBeGreaterThan(4 * streams)
   maxima.read = 0
   const reader = new ViewReader({ connection: counted, headers, views: [view] })
-  expect(await reader.asOf(view.name, {})).toHaveLength(streams)
+  expect(await reader.asOf(view.name, {})).toHaveLength(2 * streams)
   expect(maxima.read).toBe(1_000)
   edit(path, "update head set views = ''")
   edit(path, 'update projection set position = 1')
@@ -116,7 +120,7 @@ test('reading a long log holds one page of it, and a rebuild as many rows as all
   await catchUp({ connection: counted, headers, onRejoined: nothing }, view)
   expect(maxima.read).toBeLessThan(600)
   const store = await open(path, [view])
-  await checkRight(store, 5_250)
+  expect([(await rowsOf(store)).length, await sumOf(store, view.name)]).toEqual([2 * streams, 2 * events])
   expect(await store.read({})).toHaveLength(1_000)
 })
 
@@ -136,7 +140,7 @@ function dyingAt(connection: Connection, nth: number, when: 'before' | 'after'):
 
 test.each([
   ['before', 100_000],
-  ['after', 1_200],
+  ['after', 600],
 ] as const)(
   'a process that dies %s any transaction of a rebuild holding %i rows leaves one complete table',
   async (when, rowsMax) => {
@@ -164,8 +168,8 @@ test.each([
       await again.close()
       expect(leftOf(path)).toEqual([])
     }
-    // A beginning, three writes, the swap, and the deletion of the old table in steps.
-    expect(resumed.length).toBeGreaterThan(9)
+    // A beginning, the writes, the swap, and the deletion of the old table in steps.
+    expect(resumed.length).toBeGreaterThan(7)
     // Saved rows were not built again.
     expect(Math.min(...resumed)).toBeLessThan(Math.max(...resumed))
   },
@@ -188,8 +192,8 @@ test('a rebuild that dies repeatedly while it resumes still ends with correct ro
 
 test('differences are exact while others append to the compared rows', async () => {
   const { path, connection } = await given()
-  edit(path, "update counted set n = 90 where stream in ('bench-0', 'bench-1', 'bench-1500', 'bench-2400')")
-  edit(path, "delete from counted where stream in ('bench-2', 'bench-2300')")
+  edit(path, "update counted set n = 90 where stream in ('bench-0', 'bench-1', 'bench-750', 'bench-1200')")
+  edit(path, "delete from counted where stream in ('bench-2', 'bench-1150')")
   edit(path, "insert into counted values ('bench-x', 1)")
   const store = await open(path, [view])
   let appended = 0
@@ -253,19 +257,6 @@ test('a rebuild never replaces rows of one version with those of another', async
   const store = await open(path, [newer])
   await checkRight(store, events)
   await expect.poll(() => leftOf(path), { timeout: 20_000 }).toEqual([])
-})
-
-test('another process keeps using its prepared statements across a swap', async () => {
-  const path = copyStore(sample)
-  const [one, other] = [await open(path, [view]), await open(path, [view])]
-  for (let count = events; count < events + 60; count += 20) {
-    await append(other, 10)
-    await checkRight(other, count + 10)
-    expect(await one.rebuild()).toMatchObject([{ differences: 0 }])
-    await checkRight(other, count + 10)
-    await append(one, 10)
-    await checkRight(other, count + 20)
-  }
 })
 
 test('a rebuilt view keeps its indexes, and no transaction builds them for all rows', async () => {

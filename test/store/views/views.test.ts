@@ -20,32 +20,6 @@ import { temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase } from '../../support/use-database.ts'
 import { type ObservedSteps, observed } from '../watched.ts'
 
-test.each([
-  ['throw', 'RangeError'],
-  ['badCell', 'ERR_SQLITE_ERROR'],
-] as const)(
-  'a failing view (%s) is rolled back alone and stopped, and catches up once it is fixed',
-  async (how, error) => {
-    const path = temporaryStore()
-    const stopped: string[] = []
-    const steady = counting('steady')
-    const onStopped = (view: string) => stopped.push(view)
-    const store = await open(path, [counting('fragile', { at: 26, with: how }), steady], onStopped)
-    for (let i = 0; i < 3; i++) await append(store, 20)
-    expect(stopped).toEqual(['fragile'])
-    expect([await sumOf(store, 'fragile'), await sumOf(store, 'steady')]).toEqual([20, 60])
-    const reason = `${error} at position 26`
-    expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: false, position: 21, reason })
-    expect(await checkpointOf(store, 'steady')).toMatchObject({ isRunning: true, position: 61 })
-    await store.close()
-    const mended = await open(path, [counting('fragile'), steady])
-    expect(await rowsOf(mended, 'fragile')).toEqual(await rowsOf(mended, 'steady'))
-    expect(await checkpointOf(mended, 'fragile')).toMatchObject({ isRunning: true, position: 61 })
-    await append(mended, 10)
-    expect([await sumOf(mended, 'fragile'), await sumOf(mended, 'steady')]).toEqual([70, 70])
-  },
-)
-
 test('a batch writes each changed view in one request, and writes no unchanged view', async () => {
   const done: ObservedSteps[] = []
   const keyring = createKeyring(systemEntropy)

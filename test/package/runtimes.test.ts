@@ -3,7 +3,7 @@ import { runForJson } from '../support/run-script.ts'
 
 describe.each(['Node', 'Deno'] as const)('%s', runtime => {
   test('handles a consent and a token over mutual TLS, and reads the log back, in a host without telemetry', async () => {
-    expect(await runForJson(runtime, 'test/whole/without-telemetry.ts')).toEqual({
+    expect(await runForJson(runtime, 'test/package/without-telemetry.ts')).toEqual({
       synced: { read: 4, changed: 4, unreadable: 0 },
       approved: 'ATIVO',
       fields: { sexo: { result: 'match' } },
@@ -30,11 +30,11 @@ describe.each(['Node', 'Deno'] as const)('%s', runtime => {
 
   test('reads a table that another process has changed, or whose change was undone', async () => {
     const changed = [{ b: 2, c: 3, a: 1 }]
-    expect(await runForJson(runtime, 'test/whole/changed-table.ts')).toEqual([[{ a: 1, b: 2 }], changed, changed])
+    expect(await runForJson(runtime, 'test/package/changed-table.ts')).toEqual([[{ a: 1, b: 2 }], changed, changed])
   })
 
   test('creates spans in a host with telemetry', async () => {
-    expect(await runForJson(runtime, 'test/whole/spans-on-a-runtime.ts')).toEqual([
+    expect(await runForJson(runtime, 'test/package/spans-on-a-runtime.ts')).toEqual([
       'averba consents.enrol recorded in nothing',
       'averba consentService.listConsents settled in averba consents.sync',
       'averba consents.sync settled in nothing',
@@ -43,7 +43,7 @@ describe.each(['Node', 'Deno'] as const)('%s', runtime => {
 
   test('presents certificates of every form, reports a wrong one, and rotates it', async () => {
     const words = (text: string) => `MISCONFIGURED: Cannot use the client certificate: ${text}`
-    expect(await runForJson(runtime, 'test/whole/certificates-on-a-runtime.ts')).toEqual({
+    expect(await runForJson(runtime, 'test/package/certificates-on-a-runtime.ts')).toEqual({
       presented: {
         ...{ pem: 'gestora pem', encryptedPem: 'gestora pem' },
         ...{ aes: 'gestora a1', rc2: 'gestora a1', ec: 'gestora ec' },
@@ -67,7 +67,7 @@ describe.each(['Node', 'Deno'] as const)('%s', runtime => {
 })
 
 test('with Deno.serve and node:http, notifications are stored before they are acknowledged', async () => {
-  expect(await runForJson('Deno', 'test/whole/receiver-on-deno.ts')).toEqual({
+  expect(await runForJson('Deno', 'test/package/receiver-on-deno.ts')).toEqual({
     statuses: [200, 401, 200],
     forgotten: 500,
     listened: { log: 200, drain: 200, decode: 200, read: 500 },

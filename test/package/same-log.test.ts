@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { runForJson } from '../support/run-script.ts'
 import { describeLog } from './print-log.ts'
 
-const script = 'test/whole/print-log.ts'
+const script = 'test/package/print-log.ts'
 const abroad = { TZ: 'Asia/Tokyo', LANG: 'pt_BR.UTF-8', LC_ALL: 'pt_BR.UTF-8' }
 
 test('the same seed gives the same log byte for byte, on Node and on Deno, and another seed another log', async () => {
