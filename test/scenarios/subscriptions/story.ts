@@ -1,16 +1,14 @@
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { type Averba, valueOf } from '../../../src/index.ts'
 import type { World, WorldOptions } from '../../../src/simulation/index.ts'
 import { eventsOf } from '../../support/events-of.ts'
-import { dayMs, hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
-import { playStory, type StoryStep } from '../../support/play-story.ts'
 import { applyPlan, callPortal, inboxOf } from '../../support/portal.ts'
 import { startRun } from '../../support/start-run.ts'
+import { type StorySteps, tellEach, tellStory, toMs } from '../../support/tell-story.ts'
 import { openWorld } from '../../support/world.ts'
 
 export const evento = 'dimp-situacao-import'
 export const subscriptions = [{ evento, chaveSecreta: 'chave-um' }]
-const units = { s: 1_000, min: minuteMs, h: hourMs, d: dayMs } as const
 const midnightInBrasilia = Date.parse('2026-11-21T03:00:00Z')
 
 /** Has the portal notify the sample company. */
@@ -44,16 +42,14 @@ export async function deleteAtPortal(world: World): Promise<void> {
 }
 
 /**
- * Plays a story about the notifications of one subscription: a list of steps, in their order.
+ * Plays a story about the notifications of one subscription.
  *
  * | step | meaning |
  * | --- | --- |
  * | `deliver a`, `lose a`, `late a` | the content is delivered; is not; is, but its answer is lost |
  * | `deliver`, `lose`, `lose a of x` | the same with a new content; with that of another event |
- * | `2 min`, `30 × 1 d` | time passes; as often, and each time all that is due is done |
- * | `30 × (lose; 1 d)` | the same steps as often |
  * | `run 1 min` | a process runs so long |
- * | `clock +2 d`, `midnight -10 s` | sets the clock; moves it to the midnight in Brasília, and a bit |
+ * | `midnight -10 s` | it becomes midnight in Brasília, and a bit |
  * | `recover`, `recover 1+2` | reads the failures: so many recovered and stored on the last day |
  * | `read`, `read all` | reads the day, without and with recovery |
  * | `soon late`, `soon downtime 2026-11-20` | asks for a reading; for one of all days since then |
@@ -73,124 +69,76 @@ async function play(story: string, options: WorldOptions = {}): Promise<void> {
   const world = await openWorld({ ...options, averba: { subscriptions, ...options.averba } })
   const { averba, clock, faults, requests } = world
   await applyPlan(averba)
-  const passed = (n: unknown, unit: unknown) => Number(n) * units[unit as keyof typeof units] // By the forms below.
   let contents = 0
   const body = (text = '') => ({ numero: text || `${++contents}` })
   const waiting = () => averba.effects.list({ state: 'deferred' })
   const subscription = async () =>
     (await averba.subscriptions.list({ inactive: true }))[0] ?? expect.fail('There is no subscription')
-
-  async function recover(expected: string | undefined): Promise<void> {
-    const outcomes = await averba.subscriptions.recover()
-    if (expected === undefined) return
-    const { recovered, stored } = valueOf(outcomes.at(-1) ?? expect.fail('No day was read'))
-    expect(`${recovered}+${stored}`).toBe(expected)
+  const steps: StorySteps = {
+    deliver: async text => expect(await notify(world, body(text))).toMatchObject([{ isDelivered: true }]),
+    lose: (text, _of, about) => lose(world, body(text), about),
+    late: text => answerLate(world, body(text)),
+    async run(n, unit) {
+      const stop = startRun(world)
+      await clock.advance(toMs(n, unit))
+      await stop()
+    },
+    midnight: (n, unit) => clock.advance(midnightInBrasilia - clock.now() + toMs(n, unit)),
+    async recover(expected) {
+      const outcomes = await averba.subscriptions.recover()
+      if (!expected) return
+      const { recovered, stored } = valueOf(outcomes.at(-1) ?? expect.fail('No day was read'))
+      expect(`${recovered}+${stored}`).toBe(expected)
+    },
+    read: all => averba.subscriptions.failures(all ? { recover: true } : {}),
+    soon: (why, day) => averba.subscriptions.recoverSoon(why as 'late', day && `${day}T12:00:00.000Z`),
+    plan: () => averba.subscriptions.plan(),
+    apply: () => applyPlan(averba),
+    rotate: async () => valueOf(await averba.subscriptions.rotate(evento)),
+    settle: () => clock.finish(averba.settle()),
+    portal: status => faults.add({ kind: 'status', status: Number(status), service: 'portal', path: 'falhas' }),
+    'portal clock': (n, unit) => faults.add({ kind: 'clockSkew', service: 'portal', ms: toMs(n, unit) }),
+    'portal up': () => faults.clear(),
+    'delete at portal': () => deleteAtPortal(world),
+    async waiting(n) {
+      const types = (await waiting()).map(each => each.type)
+      expect(types).toEqual(Array.from({ length: Number(n) }, () => 'portal.listFailures'))
+    },
+    park: async () => Promise.all((await waiting()).map(({ id }) => averba.effects.park(id))),
+    asked: n => expect(requests.filter(each => each.path.includes('/falhas'))).toHaveLength(Number(n)),
+    listed: async n => expect(await eventsOf(world, 'portal.failuresListed')).toHaveLength(Number(n)),
+    sound: async () => expect((await averba.health()).checks.filter(each => !each.ok)).toEqual([]),
+    async inbox(...all) {
+      const told = (await inboxOf(averba)).map(({ body, origin, evento: about }) => {
+        const { numero } = body as { numero: string } // As `body` makes them.
+        return `${numero}${origin === 'recovered' ? '+' : ''}${about === evento ? '' : about}`
+      })
+      expect(told).toEqual(all)
+    },
+    async recovered(n) {
+      const found = (await inboxOf(averba)).filter(({ origin }) => origin === 'recovered')
+      expect(found).toHaveLength(Number(n))
+    },
+    healthy: async () =>
+      expect(await averba.subscriptions.list()).toMatchObject([
+        { health: 'healthy', failures: 0, failingSince: null, deletionAt: null, daysLeft: null },
+      ]),
+    async failing(since = '', daysLeft) {
+      const { health, failingSince, daysLeft: left } = await subscription()
+      expect([health, failingSince?.slice(0, since.length), `${left}`]).toEqual(['failing', since, daysLeft])
+    },
+    known: async (n, _on, day = '') => expect(await averba.subscriptions.failures({ day })).toHaveLength(Number(n)),
+    failures: async n => expect((await subscription()).failures).toBe(Number(n)),
+    deleted: async day =>
+      expect(await subscription()).toMatchObject({
+        ...{ state: 'deleted', deletedBy: 'portal', health: 'unknown', daysLeft: null },
+        ...{ dataExclusao: `${day}T12:00:00.000Z`, motivoExclusao: expect.stringContaining('30 dias') },
+      }),
+    threats: async (...all) => expect(await threatsOf(averba)).toEqual(all),
   }
-
-  async function run(ms: number): Promise<void> {
-    const stop = startRun(world)
-    await clock.advance(ms)
-    await stop()
-  }
-
-  const steps: readonly StoryStep[] = [
-    [/^deliver ?(\w*)$/, async text => expect(await notify(world, body(text))).toMatchObject([{ isDelivered: true }])],
-    [/^lose ?(\w*)(?: of (\w+))?$/, (text, about) => lose(world, body(text), about)],
-    [/^late (\w+)$/, text => answerLate(world, body(text))],
-    [/^(\d+) (s|min|h|d)$/, (n, unit) => clock.advance(passed(n, unit))],
-    [/^(\d+) × (\d+) (s|min|h|d)$/, (times, n, unit) => passTime(world, passed(n, unit), Number(times))],
-    [
-      /^(\d+) × \((.+)\)$/,
-      async (times, part = '') => {
-        for (let time = 0; time < Number(times); time++) await playStory(steps, part.replaceAll(';', ','))
-      },
-    ],
-    [/^run (\d+) (min)$/, (n, unit) => run(passed(n, unit))],
-    [/^clock (.\d+) (h|d)$/, (n, unit) => clock.jump(passed(n, unit))],
-    [/^midnight (.\d+) s$/, n => clock.advance(midnightInBrasilia - clock.now() + passed(n, 's'))],
-    [/^recover(?: (.+))?$/, recover],
-    [/^read( all)?$/, all => averba.subscriptions.failures(all ? { recover: true } : {})],
-    [
-      /^soon (\w+) ?(.*)$/,
-      (why, day) => averba.subscriptions.recoverSoon(why as 'late', day ? `${day}T12:00:00.000Z` : undefined),
-    ],
-    [/^plan$/, () => averba.subscriptions.plan()],
-    [/^apply$/, () => applyPlan(averba)],
-    [/^rotate$/, async () => valueOf(await averba.subscriptions.rotate(evento))],
-    [/^settle$/, () => clock.finish(averba.settle())],
-    [/^portal up$/, () => faults.clear()],
-    [/^portal clock (.\d+) d$/, n => faults.add({ kind: 'clockSkew', service: 'portal', ms: passed(n, 'd') })],
-    [
-      /^portal (\d+)$/,
-      status => faults.add({ kind: 'status', status: Number(status), service: 'portal', path: 'falhas' }),
-    ],
-    [/^delete at portal$/, () => deleteAtPortal(world)],
-    [
-      /^waiting (\d+)$/,
-      async n => {
-        const types = (await waiting()).map(each => each.type)
-        expect(types).toEqual(Array.from({ length: Number(n) }, () => 'portal.listFailures'))
-      },
-    ],
-    [
-      /^park$/,
-      async () => {
-        for (const { id } of await waiting()) await averba.effects.park(id)
-      },
-    ],
-    [/^asked (\d+)$/, n => expect(requests.filter(each => each.path.includes('/falhas'))).toHaveLength(Number(n))],
-    [/^listed (\d+)$/, async n => expect(await eventsOf(world, 'portal.failuresListed')).toHaveLength(Number(n))],
-    [/^sound$/, async () => expect((await averba.health()).checks.filter(each => !each.ok)).toEqual([])],
-    [
-      /^inbox(.*)$/,
-      async all => {
-        const told = (await inboxOf(averba)).map(({ body, origin, evento: about }) => {
-          const { numero } = body as { numero: string } // As `body` makes them.
-          return ` ${numero}${origin === 'recovered' ? '+' : ''}${about === evento ? '' : about}`
-        })
-        expect(told.join('')).toBe(all)
-      },
-    ],
-    [
-      /^recovered (\d+)$/,
-      async n => {
-        const found = (await inboxOf(averba)).filter(({ origin }) => origin === 'recovered')
-        expect(found).toHaveLength(Number(n))
-      },
-    ],
-    [
-      /^healthy$/,
-      async () =>
-        expect(await averba.subscriptions.list()).toMatchObject([
-          { health: 'healthy', failures: 0, failingSince: null, deletionAt: null, daysLeft: null },
-        ]),
-    ],
-    [
-      /^failing (\S+) (\d+)$/,
-      async (since = '', daysLeft) => {
-        const { health, failingSince, daysLeft: left } = await subscription()
-        expect([health, failingSince?.slice(0, since.length), `${left}`]).toEqual(['failing', since, daysLeft])
-      },
-    ],
-    [
-      /^known (\d+) on (\S+)$/,
-      async (n, day = '') => expect(await averba.subscriptions.failures({ day })).toHaveLength(Number(n)),
-    ],
-    [/^failures (\d+)$/, async n => expect((await subscription()).failures).toBe(Number(n))],
-    [
-      /^deleted (\S+)$/,
-      async day =>
-        expect(await subscription()).toMatchObject({
-          ...{ state: 'deleted', deletedBy: 'portal', health: 'unknown', daysLeft: null },
-          ...{ dataExclusao: `${day}T12:00:00.000Z`, motivoExclusao: expect.stringContaining('30 dias') },
-        }),
-    ],
-    [/^threats ?(.*)$/, async all => expect((await threatsOf(averba)).join(' ')).toBe(all)],
-  ]
-  await playStory(steps, story)
+  await tellStory(world, steps, story)
 }
 
 /** Registers a test for each story, named by what it shows. */
-export function tell(stories: readonly (readonly [shows: string, story: string])[], options?: WorldOptions): void {
-  test.each(stories)('%s', (_, story) => play(story, options))
-}
+export const tell = (stories: Parameters<typeof tellEach>[0], options?: WorldOptions): void =>
+  tellEach(stories, story => play(story, options))
