@@ -2,7 +2,8 @@ import { expect } from 'vitest'
 import { type Averba, valueOf } from '../../../src/index.ts'
 import type { World, WorldOptions } from '../../../src/simulation/index.ts'
 import { eventsOf } from '../../support/events-of.ts'
-import { applyPlan, callPortal, inboxOf } from '../../support/portal.ts'
+import { dayMs } from '../../support/pass-time.ts'
+import { actionsOf, applyPlan, callPortal, inboxOf, openBeside } from '../../support/portal.ts'
 import { startRun } from '../../support/start-run.ts'
 import { type StorySteps, tellEach, tellStory, toMs } from '../../support/tell-story.ts'
 import { openWorld } from '../../support/world.ts'
@@ -27,6 +28,9 @@ export async function answerLate(world: World, body: unknown): Promise<void> {
   expect(await notify(world, body)).toMatchObject([{ isDelivered: false }])
 }
 
+/** The number of a content, as the stories make them. */
+const numberOf = ({ body }: { readonly body: unknown }) => (body as { numero: string } | null)?.numero ?? 'destroyed'
+
 /** The percentages and days of the announced deletions. */
 export async function threatsOf({ log }: Averba): Promise<string[]> {
   return Array.fromAsync(log.read({ types: ['subscription.threatened'] }), ({ data }) => {
@@ -48,95 +52,137 @@ export async function deleteAtPortal(world: World): Promise<void> {
  * | --- | --- |
  * | `deliver a`, `lose a`, `late a` | the content is delivered; is not; is, but its answer is lost |
  * | `deliver`, `lose`, `lose a of x` | the same with a new content; with that of another event |
- * | `run 1 min` | a process runs so long |
+ * | `run 1 min`, `stop`, `start` | the process runs so long; ends; starts again |
+ * | `another log` | goes on with a new log, which knows nothing |
+ * | `handle`, `handled a b` | handles notifications; these, and all are |
  * | `midnight -10 s` | it becomes midnight in Brasília, and a bit |
  * | `recover`, `recover 1+2` | reads the failures: so many recovered and stored on the last day |
+ * | `recover on 2026-11-21` | reads those of this day and the one before |
  * | `read`, `read all` | reads the day, without and with recovery |
  * | `soon late`, `soon downtime 2026-11-20` | asks for a reading; for one of all days since then |
- * | `plan`, `apply`, `rotate`, `settle` | reads the portal's list; makes what is declared; does what is due |
- * | `portal 503`, `portal clock -2 d`, `portal up` | how the portal answers questions about failures; its clock; no fault |
+ * | `plan`, `plan leave` | reads the portal's list; what it would do with each event |
+ * | `apply`, `rotate`, `rotate later`, `settle` | makes what is declared; another secret, now or when due; does what is due |
+ * | `portal 503`, `portal clock -2 d` | how the portal answers questions about failures; its clock is set |
+ * | `refuse portal`, `portal up` | no connection to it, or to the receiver; no fault any more |
  * | `delete at portal` | somebody deletes the subscription there |
  * | `waiting 2`, `park` | so many readings of failures wait, and no other call; parks them |
- * | `asked 2`, `listed 2` | so many readings of failures were asked for, or have been answered |
+ * | `asked 2`, `asked about 20 21`, `listed 2` | the readings of failures that were asked for, of these days; the answered |
+ * | `hastened downtime=3`, `parked 1`, `due deletion` | the readings before their time; parked calls; what is due within 30 days |
  * | `inbox a b+ c+x` | the content of all notifications, `+` if recovered, and another event than ours |
  * | `recovered 2` | how many were recovered |
  * | `healthy`, `failing 2026-11-20 14`, `deleted 2026-12-20` | the health: failing since, and the days left |
- * | `failures 2`, `known 1 on 2026-11-20` | the known failed deliveries; those that a reading of that day shows |
+ * | `failures 2`, `days of errors 20` | the known failed deliveries, and days |
+ * | `known on 2026-11-20 recovered stored` | what became of the failures that a reading of that day shows |
  * | `sound` | no check of the health finds anything |
  * | `threats 50/15` | all announcements of the deletion, with the days left |
  */
 async function play(story: string, options: WorldOptions = {}): Promise<void> {
   const world = await openWorld({ ...options, averba: { subscriptions, ...options.averba } })
-  const { averba, clock, faults, requests } = world
-  await applyPlan(averba)
+  const { clock, faults, requests } = world
+  await applyPlan(world.averba)
+  const told = { averba: world.averba, clock }
+  const handled: unknown[] = []
   let contents = 0
   const body = (text = '') => ({ numero: text || `${++contents}` })
-  const waiting = () => averba.effects.list({ state: 'deferred' })
+  const waiting = () => told.averba.effects.list({ state: 'deferred' })
   const subscription = async () =>
-    (await averba.subscriptions.list({ inactive: true }))[0] ?? expect.fail('There is no subscription')
+    (await told.averba.subscriptions.list({ inactive: true }))[0] ?? expect.fail('There is no subscription')
   const steps: StorySteps = {
     deliver: async text => expect(await notify(world, body(text))).toMatchObject([{ isDelivered: true }]),
     lose: (text, _of, about) => lose(world, body(text), about),
     late: text => answerLate(world, body(text)),
     async run(n, unit) {
-      const stop = startRun(world)
+      const stop = startRun(told)
       await clock.advance(toMs(n, unit))
       await stop()
     },
     midnight: (n, unit) => clock.advance(midnightInBrasilia - clock.now() + toMs(n, unit)),
+    'recover on': day => told.averba.subscriptions.recover(day),
     async recover(expected) {
-      const outcomes = await averba.subscriptions.recover()
+      const outcomes = await told.averba.subscriptions.recover()
       if (!expected) return
       const { recovered, stored } = valueOf(outcomes.at(-1) ?? expect.fail('No day was read'))
       expect(`${recovered}+${stored}`).toBe(expected)
     },
-    read: all => averba.subscriptions.failures(all ? { recover: true } : {}),
-    soon: (why, day) => averba.subscriptions.recoverSoon(why as 'late', day && `${day}T12:00:00.000Z`),
-    plan: () => averba.subscriptions.plan(),
-    apply: () => applyPlan(averba),
-    rotate: async () => valueOf(await averba.subscriptions.rotate(evento)),
-    settle: () => clock.finish(averba.settle()),
+    read: all => told.averba.subscriptions.failures(all ? { recover: true } : {}),
+    soon: (why, day) => told.averba.subscriptions.recoverSoon(why as 'late', day && `${day}T12:00:00.000Z`),
+    async plan(...actions) {
+      const planned = await actionsOf(told.averba)
+      if (actions.length > 0) expect(planned).toEqual(actions)
+    },
+    apply: () => applyPlan(told.averba),
+    stop: () => told.averba.close(),
+    async start() {
+      told.averba = await world.restart()
+    },
+    async 'another log'() {
+      told.averba = await openBeside(world, { subscriptions, ...options.averba })
+    },
+    handle: () => told.averba.notifications.handle(evento, 'erp', async each => void handled.push(numberOf(each))),
+    'rotate later': () => told.averba.subscriptions.rotate(evento, { waitMs: 0 }),
+    rotate: async () => valueOf(await told.averba.subscriptions.rotate(evento)),
+    settle: () => clock.finish(told.averba.settle()),
     portal: status => faults.add({ kind: 'status', status: Number(status), service: 'portal', path: 'falhas' }),
     'portal clock': (n, unit) => faults.add({ kind: 'clockSkew', service: 'portal', ms: toMs(n, unit) }),
     'portal up': () => faults.clear(),
+    refuse: service => faults.add({ kind: 'refuse', service: service as 'portal' }),
     'delete at portal': () => deleteAtPortal(world),
     async waiting(n) {
       const types = (await waiting()).map(each => each.type)
       expect(types).toEqual(Array.from({ length: Number(n) }, () => 'portal.listFailures'))
     },
-    park: async () => Promise.all((await waiting()).map(({ id }) => averba.effects.park(id))),
+    park: async () => Promise.all((await waiting()).map(({ id }) => told.averba.effects.park(id))),
     asked: n => expect(requests.filter(each => each.path.includes('/falhas'))).toHaveLength(Number(n)),
-    listed: async n => expect(await eventsOf(world, 'portal.failuresListed')).toHaveLength(Number(n)),
-    sound: async () => expect((await averba.health()).checks.filter(each => !each.ok)).toEqual([]),
+    listed: async n => expect(await eventsOf(told, 'portal.failuresListed')).toHaveLength(Number(n)),
+    sound: async () => expect((await told.averba.health()).checks.filter(each => !each.ok)).toEqual([]),
     async inbox(...all) {
-      const told = (await inboxOf(averba)).map(({ body, origin, evento: about }) => {
-        const { numero } = body as { numero: string } // As `body` makes them.
-        return `${numero}${origin === 'recovered' ? '+' : ''}${about === evento ? '' : about}`
-      })
-      expect(told).toEqual(all)
+      const found = (await inboxOf(told.averba)).map(
+        ({ body, origin, evento: about }) =>
+          `${numberOf({ body })}${origin === 'recovered' ? '+' : ''}${about === evento ? '' : about}`,
+      )
+      expect(found).toEqual(all)
     },
     async recovered(n) {
-      const found = (await inboxOf(averba)).filter(({ origin }) => origin === 'recovered')
+      const found = (await inboxOf(told.averba)).filter(({ origin }) => origin === 'recovered')
       expect(found).toHaveLength(Number(n))
     },
     healthy: async () =>
-      expect(await averba.subscriptions.list()).toMatchObject([
+      expect(await told.averba.subscriptions.list()).toMatchObject([
         { health: 'healthy', failures: 0, failingSince: null, deletionAt: null, daysLeft: null },
       ]),
     async failing(since = '', daysLeft) {
       const { health, failingSince, daysLeft: left } = await subscription()
       expect([health, failingSince?.slice(0, since.length), `${left}`]).toEqual(['failing', since, daysLeft])
     },
-    known: async (n, _on, day = '') => expect(await averba.subscriptions.failures({ day })).toHaveLength(Number(n)),
+    async 'known on'(day = '', ...recoveries) {
+      const known = await told.averba.subscriptions.failures({ day })
+      expect(known.map(({ recovery }) => recovery)).toEqual(recoveries)
+    },
+    'days of errors': async n => expect((await subscription()).daysOfErrors).toBe(Number(n)),
+    async handled(...all) {
+      expect(handled).toEqual(all)
+      expect((await inboxOf(told.averba)).map(({ state }) => state)).toEqual(all.map(() => 'handled'))
+    },
+    parked: async n => expect(await told.averba.effects.list({ state: 'parked' })).toHaveLength(Number(n)),
+    'asked about': (...days) =>
+      expect(requests.flatMap(each => /falhas\?data=(\d\d)/.exec(each.path)?.[1] ?? [])).toEqual(days),
+    async hastened(...all) {
+      const data = (await eventsOf(told, 'portal.recoveryHastened')).map(each => each.data)
+      expect(data.map(({ reason, days }) => `${reason}=${days.length}`)).toEqual(all)
+    },
+    async due(what) {
+      const until = new Date(clock.now() + 30 * dayMs).toISOString()
+      expect((await told.averba.due(until)).map(each => each.what)).toContain(what)
+    },
     failures: async n => expect((await subscription()).failures).toBe(Number(n)),
     deleted: async day =>
       expect(await subscription()).toMatchObject({
         ...{ state: 'deleted', deletedBy: 'portal', health: 'unknown', daysLeft: null },
         ...{ dataExclusao: `${day}T12:00:00.000Z`, motivoExclusao: expect.stringContaining('30 dias') },
       }),
-    threats: async (...all) => expect(await threatsOf(averba)).toEqual(all),
+    threats: async (...all) => expect(await threatsOf(told.averba)).toEqual(all),
   }
-  await tellStory(world, steps, story)
+  await tellStory(told, steps, story)
 }
 
 /** Registers a test for each story, named by what it shows. */
