@@ -26,24 +26,6 @@ async function answerLateTo({ faults, portal, samples }: World, body: object): P
   expect(await portal.notify({ ...about, body })).toMatchObject([{ isDelivered: false }])
 }
 
-test('a lost notification is recovered once, marked and without a recipient', async () => {
-  const world = await given()
-  const { averba } = world
-  await lose(world, { numero: '26BR1' })
-  const outcomes = await averba.subscriptions.recover()
-  expect(outcomes.map(valueOf)).toMatchObject([
-    { day: '2026-11-19', read: 0, recovered: 0 },
-    { day: '2026-11-20', read: 1, recovered: 1, stored: 0 },
-  ])
-  await averba.subscriptions.recover()
-  await averba.subscriptions.failures({ recover: true })
-  const found = await inboxOf(averba)
-  expect(found).toMatchObject([{ evento, origin: 'recovered', body: { numero: '26BR1' }, copies: 1 }])
-  expect(found[0]).not.toHaveProperty('recipient')
-  const [failure] = await averba.subscriptions.failures()
-  expect(failure).toMatchObject({ recovery: 'recovered', notification: found[0]?.id })
-})
-
 test('a recovered notification is not recovered again after its person was erased', async () => {
   const world = await given()
   const { averba, samples } = world
@@ -214,11 +196,16 @@ test('a recovered notification has the time of its failure and no recipient, in 
     ['delivered', at, world.samples.cnpj, undefined],
     ['recovered', at, undefined, failedAt],
   ])
-  expect(await inboxOf(averba)).toMatchObject([{ state: 'handled' }, { origin: 'recovered', at, failedAt }])
+  const found = await inboxOf(averba)
+  expect(found).toMatchObject([{ state: 'handled' }, { evento, origin: 'recovered', at, failedAt, copies: 1 }])
+  expect(found[1]).not.toHaveProperty('recipient')
+  const [failure] = await averba.subscriptions.failures({ day: '2026-11-20' })
+  expect(failure).toMatchObject({ recovery: 'recovered', notification: found[1]?.id })
 })
 
 describe('what was lost is recovered', () => {
   tell([
+    ['once', 'lose a, recover 1+0, recover 0+0, read all, inbox a+, known on 2026-11-20 recovered'],
     [
       'if it equals one before another content, later',
       'deliver a, 6 min, deliver b, 6 min, lose a, recover 1+0, inbox a b a+',

@@ -8,11 +8,11 @@ import { subscriptions, tell } from './story.ts'
 
 tell(
   [
-    ['10 × 1 h', 'of 20 hours are recovered once, automatically'],
-    ['35 × 1 h', 'of 70 hours are recovered once, automatically'],
-    ['28 × 6 h', 'of 336 hours are recovered once, also by a host that runs a few times a day'],
-  ].map(([half, shows]) => [
-    `notifications lost in an outage ${shows}`,
+    ['notifications lost in an outage of 20 hours are recovered once, automatically', '10 × 1 h'],
+    ['notifications lost in an outage of 70 hours are recovered once, automatically', '35 × 1 h'],
+    ['notifications lost in an outage of two weeks are recovered by a host that runs a few times a day', '28 × 6 h'],
+  ].map(([shows = '', half]) => [
+    shows,
     `handle, 24 × 1 h, refuse portal, refuse receiver, ${half}, lose a, ${half}, portal up, 3 × 1 h, handled a,
     36 × 2 h, handled a, inbox a+, parked 0`,
   ]),
