@@ -13,7 +13,7 @@ tell(
     [
       'failures read before the adoption are recovered after it',
       // They are not recorded twice.
-      `another log, settle, 5 × (lose; 24 × 1 h), inbox, apply, 1 × 1 h, inbox 1+ 2+ 3+ 4+ 5+,
+      `another log, settle, 5 × (lose; 4 × 6 h), inbox, apply, 1 × 1 h, inbox 1+ 2+ 3+ 4+ 5+,
       failing 2026-11-20T12:00:00.000Z 24, failures 5, recover on 2026-11-21, failures 5,
       known on 2026-11-20 recovered, recovered 5`,
     ],
