@@ -13,8 +13,8 @@ tell(
     ['notifications lost in an outage of two weeks are recovered by a host that runs a few times a day', '28 × 6 h'],
   ].map(([shows = '', half]) => [
     shows,
-    `handle, 24 × 1 h, refuse portal, refuse receiver, ${half}, lose a, ${half}, portal up, 3 × 1 h, handled a,
-    36 × 2 h, handled a, inbox a+, parked 0`,
+    `handle, 8 × 3 h, refuse portal, refuse receiver, ${half}, lose a, ${half}, portal up, 3 × 1 h, handled a,
+    12 × 6 h, handled a, inbox a+, parked 0`,
   ]),
   { averba: { schedules: true } },
 )
