@@ -29,17 +29,25 @@ interface ReadHistory extends History {
   readonly readAt: Instant
 }
 
+/** `syncedAt` is when the last list that covers the consent was requested. */
+type TimelineQuestion = StandingQuestion & { readonly syncedAt: Instant | null }
+
+interface TimelineAnswer {
+  readonly reason: StandingReason
+  readonly readAt: Instant | null
+  readonly expiresAt: Instant | null
+}
+
 /**
  * Says whether a consent was effective at an instant, by its events. Pure. Two accounts have to agree: the changes as
  * recorded, and every history read by then. If they differ, the one that is not effective counts.
- *
- * @param asked `syncedAt` is when the last list that covers the consent was requested
  */
-export function evaluateAt(
-  events: readonly ConsentRecorded[],
-  asked: StandingQuestion & { readonly syncedAt: Instant | null },
-): { reason: StandingReason; readAt: Instant | null; expiresAt: Instant | null } {
-  const { at, syncedAt } = asked
+export function evaluateAt(events: readonly ConsentRecorded[], asked: TimelineQuestion): TimelineAnswer {
+  return replayTimeline(events)(asked)
+}
+
+/** Replays the events of a consent once, for any number of such questions. */
+export function replayTimeline(events: readonly ConsentRecorded[]): (asked: TimelineQuestion) => TimelineAnswer {
   let state = initialConsent
   let askedAt: Instant | null = null
   let shownAt: Instant | null = null
@@ -70,24 +78,27 @@ export function evaluateAt(
       histories.unshift({ history, historyStatus, readAt })
     }
   }
-  const readAt = lastReadAt(events, syncedAt)
   const { expiresAt } = held.reading
-  const isAsked = askedAt !== null && at >= askedAt
-  const isShown = shownAt !== null && at >= shownAt
-  const status = statusAt(changes, histories, at)
-  if (status === 'unknown') return { reason: 'uncertain', readAt, expiresAt }
-  const known: KnownConsent = {
-    status: status === 'vanished' ? held.reading.status : status,
-    since: null,
-    expiresAt: expiryAt(expiries, at),
-    isVanished: status === 'vanished',
-    isUncertain: held.isUncertain && isShown,
-    shown: isShown ? held.shown : null,
-    isEndPossible: blocked.some(({ from, until }) => at >= from && (until === null || at < until)),
-    change: isAsked ? held.change : 'none',
-    readAt,
+  return asked => {
+    const { at, syncedAt } = asked
+    const readAt = lastReadAt(events, syncedAt)
+    const isAsked = askedAt !== null && at >= askedAt
+    const isShown = shownAt !== null && at >= shownAt
+    const status = statusAt(changes, histories, at)
+    if (status === 'unknown') return { reason: 'uncertain', readAt, expiresAt }
+    const known: KnownConsent = {
+      status: status === 'vanished' ? held.reading.status : status,
+      since: null,
+      expiresAt: expiryAt(expiries, at),
+      isVanished: status === 'vanished',
+      isUncertain: held.isUncertain && isShown,
+      shown: isShown ? held.shown : null,
+      isEndPossible: blocked.some(({ from, until }) => at >= from && (until === null || at < until)),
+      change: isAsked ? held.change : 'none',
+      readAt,
+    }
+    return { reason: judge(known, asked), readAt, expiresAt }
   }
-  return { reason: judge(known, asked), readAt, expiresAt }
 }
 
 /**

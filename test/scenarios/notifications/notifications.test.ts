@@ -98,14 +98,6 @@ test('the same content within ten minutes is a copy, later it is a new notificat
   expect(await copies()).toEqual([4, 1, 1])
 })
 
-test('an event without a subscription is stored if it has one of our secrets', async () => {
-  const world = await given()
-  const other = { 'event-type': 'talp-inclusao-exig' }
-  expect(await answerTo(world, other)).toBe(200)
-  expect(await answerTo(world, { ...other, secret: 'x' })).toBe(401)
-  expect((await inbox(world)).map(each => each.evento)).toEqual(['talp-inclusao-exig'])
-})
-
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 
 test.each<[string, string, unknown]>([

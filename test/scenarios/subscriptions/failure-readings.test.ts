@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { valueOf } from '../../../src/index.ts'
+import { type Fetch, valueOf } from '../../../src/index.ts'
 import type { World, WorldOptions } from '../../../src/simulation/index.ts'
 import { countTurns } from '../../support/count-turns.ts'
 import { hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
-import { applyPlan, bodiesOf } from '../../support/portal.ts'
+import { applyPlan, bodiesOf, inboxOf, openBeside } from '../../support/portal.ts'
 import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
@@ -16,12 +16,16 @@ async function given(options: WorldOptions = {}): Promise<World> {
 }
 
 /** Has the portal answer each question about failures with what is returned. */
-const answering = (answer: (request: Request) => readonly unknown[]): WorldOptions => ({
-  intercept: async (request, forward) =>
+const answering = (answer: (request: Request) => readonly unknown[]) => ({
+  intercept: async (request: Request, forward: Fetch) =>
     request.url.includes('/falhas') ? Response.json(answer(request)) : forward(request),
 })
 
 tell([
+  [
+    'a reading that is asked for after a failure begins ten seconds later at the earliest',
+    'soon unstored, 9 × 1 s, asked 0, 1 × 1 s, asked 1',
+  ],
   [
     'failures during an outage of the portal cause one pending reading and one after it',
     // A reading waits for each of the two days.
@@ -50,20 +54,6 @@ tell(
   ],
   { averba: { schedules: true } },
 )
-
-test('a reading that is asked for after a failure begins ten seconds later at the earliest', async () => {
-  const read: number[] = []
-  const world = await given(
-    answering(() => {
-      read.push(world.clock.now())
-      return []
-    }),
-  )
-  const failedAt = world.clock.now()
-  await world.averba.subscriptions.recoverSoon('unstored')
-  await passTime(world, 1_000, 30)
-  expect(read[0]).toBeGreaterThanOrEqual(failedAt + 10_000)
-})
 
 test('a delivery that fails while its day is read is found by the next reading', async () => {
   const [arrived, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -164,4 +154,63 @@ test('reading failures yields, however many notifications have the same length',
   const { turns } = await countTurns(async () => averba.subscriptions.failures({ recover: true }))
   expect(turns).toBeGreaterThan(stored / 50)
   expect(await bodiesOf(averba)).toHaveLength(stored + 1)
+})
+
+/** Two processes, and a portal whose second answer has one more record of the same content. */
+async function givenGrowing() {
+  const [store, more] = [temporaryStore(), { data: '20-11-2026 09:00:01' }]
+  const records = [
+    { ...before, ...more },
+    { ...after, ...more },
+  ]
+  let readings = 0
+  const growing = answering(() => records.slice(0, ++readings))
+  const world = await given({ store, ...growing })
+  const fetch = (request: Request) => growing.intercept(request, world.reach.portal)
+  return { ...world, other: await openBeside(world, { store, subscriptions, fetch }) }
+}
+
+const day = '2026-11-20'
+/** How two readings come one after another, or at once, and by how many processes. */
+type Way = readonly [string, hoursApart: number | undefined, processes: 'one' | 'two']
+
+const ways: readonly Way[] = [
+  ['one after the other', 0, 'one'],
+  ['hours apart', 8, 'one'],
+  ['at once', undefined, 'one'],
+  ['at once by two processes', undefined, 'two'],
+  ['one after the other by two processes', 0, 'two'],
+]
+
+async function readTwice(all: Awaited<ReturnType<typeof givenGrowing>>, [, hoursApart, processes]: Way) {
+  const { averba, other, clock } = all
+  const read = async (by: typeof averba) => by.subscriptions.failures({ day, recover: true })
+  const second = processes === 'two' ? other : averba
+  if (hoursApart === undefined) return clock.finish(Promise.all([read(averba), read(second)]))
+  await read(averba)
+  await clock.advance(hoursApart * hourMs)
+  return read(second)
+}
+
+test.each(ways)('two readings %s lose nothing: one stored, one never received', async (...way) => {
+  const all = await givenGrowing()
+  expect(await notify(all, { aviso: 'greve' })).toMatchObject([{ isDelivered: true }])
+  await all.clock.advance(minuteMs)
+  await readTwice(all, way)
+  expect(await inboxOf(all.averba)).toMatchObject([{ origin: 'delivered' }, { origin: 'recovered' }])
+})
+
+test.each(ways)('two readings %s recover once a notification that failed twice', async (...way) => {
+  const all = await givenGrowing()
+  const { averba, clock } = all
+  let handled = 0
+  averba.notifications.handle(evento, 'erp', async () => void handled++)
+  await readTwice(all, way)
+  await clock.finish(averba.settle())
+  const failures = await averba.subscriptions.failures({ day })
+  expect(failures.sort((one, another) => one.id - another.id)).toMatchObject([
+    { id: 1, recovery: 'recovered' },
+    { id: 2, recovery: 'stored' },
+  ])
+  expect(handled).toBe(1)
 })

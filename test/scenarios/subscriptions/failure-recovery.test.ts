@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { diagnoseStore, valueOf, verifyLog } from '../../../src/index.ts'
 import { seededEntropy, type World, type WorldOptions } from '../../../src/simulation/index.ts'
-import { dayMs, hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
+import { dayMs, minuteMs, passTime } from '../../support/pass-time.ts'
 import { applyPlan, bodiesOf, callPortal, inboxOf, openBeside } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine, openWorld } from '../../support/world.ts'
@@ -25,24 +25,6 @@ async function answerLateTo({ faults, portal, samples }: World, body: object): P
   const about = { evento, destinatarioTipo: 'CPF', destinatarioId: samples.cpf } as const
   expect(await portal.notify({ ...about, body })).toMatchObject([{ isDelivered: false }])
 }
-
-test('a lost notification is recovered once, marked and without a recipient', async () => {
-  const world = await given()
-  const { averba } = world
-  await lose(world, { numero: '26BR1' })
-  const outcomes = await averba.subscriptions.recover()
-  expect(outcomes.map(valueOf)).toMatchObject([
-    { day: '2026-11-19', read: 0, recovered: 0 },
-    { day: '2026-11-20', read: 1, recovered: 1, stored: 0 },
-  ])
-  await averba.subscriptions.recover()
-  await averba.subscriptions.failures({ recover: true })
-  const found = await inboxOf(averba)
-  expect(found).toMatchObject([{ evento, origin: 'recovered', body: { numero: '26BR1' }, copies: 1 }])
-  expect(found[0]).not.toHaveProperty('recipient')
-  const [failure] = await averba.subscriptions.failures()
-  expect(failure).toMatchObject({ recovery: 'recovered', notification: found[0]?.id })
-})
 
 test('a recovered notification is not recovered again after its person was erased', async () => {
   const world = await given()
@@ -127,30 +109,6 @@ test('content for another recipient, or after the lost answer, does not affect t
 })
 
 test.each([
-  ['the next morning', 0, 500],
-  ['when the portal shows its failures again', 4, 500],
-  ['when the portal shows what it declined before', 4, 403],
-])('retention keeps a body until the failures of its day are read, %s', async (_, down, status) => {
-  const retention = { 'notification.body': 'until-settled' } as const
-  const world = await given({ averba: { retention, schedules: true } })
-  const { averba, faults } = world
-  const handled: unknown[] = []
-  averba.notifications.handle(evento, 'gravar', async ({ body }) => void handled.push(body))
-  const pass = (hours: number) => passTime(world, hourMs, hours)
-  await averba.settle()
-  await pass(23) // To an hour before the look at the rules, a day after the last one.
-  await answerLate(world, { numero: '26BR1' })
-  await averba.settle()
-  if (down > 0) await faults.add({ kind: 'status', status, service: 'portal', path: 'falhas' })
-  await pass(down * 24 + 2)
-  expect(await bodiesOf(averba)).toEqual([{ numero: '26BR1' }])
-  await faults.clear()
-  await pass(72)
-  expect(handled).toEqual([{ numero: '26BR1' }])
-  expect(await inboxOf(averba)).toMatchObject([{ origin: 'delivered', body: null }])
-})
-
-test.each([
   ['as JSON, is recovered as text', { numero: '26BR1' }, { recovered: 1, unreadable: 0 }, ['{"numero":"26BR1"}']],
   ['as null, is counted as unreadable', null, { recovered: 0, unreadable: 1 }, []],
 ])('a failure whose content is listed %s', async (_, conteudo, counts, texts) => {
@@ -218,22 +176,6 @@ test('a notification answered too late causes a reading of the failure records',
   expect(requests.filter(each => each.path.includes('falhas?data=20112026'))).toHaveLength(1)
 })
 
-test('the daily readings continue after a clock that was months ahead is corrected', async () => {
-  let aheadMs = 100 * dayMs
-  const plain = await openWorld()
-  const clock = { now: () => plain.clock.now() + aheadMs, sleep: plain.clock.sleep.bind(plain.clock) }
-  const world = await given({ averba: { clock, schedules: true } })
-  const { averba } = world
-  await averba.settle()
-  aheadMs = 0
-  await lose(world, { numero: '26BR1' })
-  for (let day = 0; day < 2; day++) {
-    await world.clock.advance(dayMs)
-    await passTime({ averba, clock: plain.clock }, dayMs)
-  }
-  expect(await inboxOf(averba)).toMatchObject([{ origin: 'recovered' }])
-})
-
 test('a recovered notification has the time of its failure and no recipient, in handlers too', async () => {
   const world = await given()
   const { averba, clock } = world
@@ -254,11 +196,16 @@ test('a recovered notification has the time of its failure and no recipient, in 
     ['delivered', at, world.samples.cnpj, undefined],
     ['recovered', at, undefined, failedAt],
   ])
-  expect(await inboxOf(averba)).toMatchObject([{ state: 'handled' }, { origin: 'recovered', at, failedAt }])
+  const found = await inboxOf(averba)
+  expect(found).toMatchObject([{ state: 'handled' }, { evento, origin: 'recovered', at, failedAt, copies: 1 }])
+  expect(found[1]).not.toHaveProperty('recipient')
+  const [failure] = await averba.subscriptions.failures({ day: '2026-11-20' })
+  expect(failure).toMatchObject({ recovery: 'recovered', notification: found[1]?.id })
 })
 
 describe('what was lost is recovered', () => {
   tell([
+    ['once', 'lose a, recover 1+0, recover 0+0, read all, inbox a+, known on 2026-11-20 recovered'],
     [
       'if it equals one before another content, later',
       'deliver a, 6 min, deliver b, 6 min, lose a, recover 1+0, inbox a b a+',
@@ -321,6 +268,30 @@ describe('what was lost is recovered', () => {
     { averba: { schedules: true } },
   )
 })
+
+tell(
+  [
+    ['the next morning', '2 × 1 h'],
+    ['when the portal shows its failures again', 'portal 500, 98 × 1 h'],
+    ['when the portal shows what it declined before', 'portal 403, 98 × 1 h'],
+  ].map(([shows, down]) => [
+    `retention keeps a body until the failures of its day are read, ${shows}`,
+    // To an hour before the look at the rules, a day after the last one.
+    `handle, settle, 23 × 1 h, late a, settle, ${down}, inbox a, portal up, 72 × 1 h, handled a, inbox destroyed`,
+  ]),
+  { averba: { schedules: true, retention: { 'notification.body': 'until-settled' } } },
+)
+
+tell(
+  [
+    [
+      'the daily readings continue after a clock that was months ahead is corrected',
+      // The portal's clock does not change.
+      'portal clock -100 d, clock +100 d, settle, clock -100 d, portal up, lose a, 2 × (1 d; 1 × 1 d), inbox a+',
+    ],
+  ],
+  { averba: { schedules: true } },
+)
 
 describe('what was stored is not recovered', () => {
   tell([

@@ -55,24 +55,6 @@ test('a list shows when the portal registered it and last delivered, from the fi
   expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy', failures: 0 }])
 })
 
-test('a parked change does not suppress the announcement of the deletion', async () => {
-  const world = await openWorld({ averba: { schedules: true, ...derived } })
-  const { averba, clock, faults } = world
-  await applyPlan(averba)
-  await lose(world, {})
-  await averba.subscriptions.recover()
-  await faults.add({ kind: 'refuse', service: 'portal' })
-  const { effect } = await averba.subscriptions.rotate(evento, { waitMs: 0 })
-  await passTime(world, hourMs, 30)
-  expect(await averba.effects.list({ state: 'parked' })).toMatchObject([{ id: effect }])
-  faults.clear()
-  const until = new Date(clock.now() + 30 * dayMs).toISOString()
-  expect((await averba.due(until)).map(each => each.what)).toContain('deletion')
-  await averba.settle()
-  await passTime(world, dayMs, 29)
-  expect((await threatsOf(averba)).map(each => each.slice(0, 2))).toEqual(['50', '75', '90'])
-})
-
 test.each([
   ['a change of its secret', changeAtPortal, 'subscription.drifted'],
   ['its deletion', replaceAtPortal, 'subscription.deleted'],
@@ -163,6 +145,17 @@ tell(
 tell(
   [
     [
+      'a parked change does not suppress the announcement of the deletion',
+      `lose, recover, refuse portal, rotate later, 30 × 1 h, parked 1, portal up, due deletion, settle, 29 × 1 d,
+      threats 50/14 75/6 90/2`,
+    ],
+  ],
+  { averba: { schedules: true, ...derived } },
+)
+
+tell(
+  [
+    [
       'daily readings that find new failures or a success announce the deletion too',
       `28 × (lose; 1 × 1 d), lose, 1 min, deliver, 1 × 1 d, healthy, lose, 1 × 1 d, threats 50/15 75/7 90/3`,
     ],
@@ -181,7 +174,7 @@ tell(
     [
       'a failure with an unreadable time counts from the start of its day or subscription',
       // Midnight in Brasilia; a subscription recreated on that day fails from its registration at the earliest.
-      `lose, 15 × 1 d, failing 2026-11-20T03:00:00.000Z 14, failures 1, threats 50/14, known 1 on 2026-11-20, deliver, 1 × 1 d,
+      `lose, 15 × 1 d, failing 2026-11-20T03:00:00.000Z 14, failures 1, threats 50/14, known on 2026-11-20 recovered, deliver, 1 × 1 d,
       healthy, lose, 16 × 1 d, failing 2026-12-06T03:00:00.000Z 13, threats 50/14 50/14,
       delete at portal, apply, lose, read, failing 2026-12-22T12:00:00.000Z 30, failures 1`,
     ],

@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest'
 import { openAverba } from '../../../src/index.ts'
 import type { WorldOptions } from '../../../src/simulation/index.ts'
-import { dayMs } from '../../support/pass-time.ts'
 import { actionsOf, applyPlan, callPortal, openBeside } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
-import { notify } from './story.ts'
 
 const [one, two] = ['dimp-situacao-import', 'talp-altsit-lpco-anu'] as const
 const subscriptions = [
@@ -17,16 +15,6 @@ async function given(options: WorldOptions = {}) {
   const world = await openWorld({ ...options, averba: { subscriptions } })
   return { world, averba: world.averba, made: await applyPlan(world.averba) }
 }
-
-test('declared subscriptions are planned, created, and then as declared', async () => {
-  const { world, averba, made } = await given()
-  expect(made).toMatchObject([{ state: 'active' }, { state: 'active' }])
-  const plan = await averba.subscriptions.plan()
-  expect(plan.changes).toMatchObject([{ action: 'leave' }, { action: 'leave' }])
-  expect(plan.toString()).not.toMatch(/chave-um|chave-dois|YTpi/)
-  expect(await averba.subscriptions.apply(plan)).toEqual([])
-  expect(await notify(world, { a: 1 })).toMatchObject([{ isDelivered: true }])
-})
 
 test('a plan is refused once the portal has changed', async () => {
   const world = await openWorld({ averba: { subscriptions } })
@@ -54,14 +42,6 @@ test('changed options change the portal, and nothing is deleted unless allowed',
   expect(await second.subscriptions.list()).toHaveLength(1)
 })
 
-test('an existing subscription with our secrets is adopted', async () => {
-  const { world } = await given()
-  const other = await openBeside(world, { subscriptions })
-  expect(await actionsOf(other)).toEqual(['adopt', 'adopt'])
-  expect(await applyPlan(other)).toMatchObject([{ state: 'active' }, { state: 'active' }])
-  expect(await actionsOf(other)).toEqual(['leave', 'leave'])
-})
-
 test('a registration whose answer was lost is found in the list and not repeated', async () => {
   let posts = 0
   const { averba, made } = await given({
@@ -77,24 +57,6 @@ test('a registration whose answer was lost is found in the list and not repeated
   expect(await averba.subscriptions.list()).toMatchObject([{ state: 'active' }, { state: 'active' }])
   expect(await averba.effects.list({ state: 'unknown' })).toEqual([])
   expect(posts).toBe(2)
-})
-
-test('a subscription that the portal deletes after thirty days of errors is noticed', async () => {
-  const { world, averba } = await given()
-  await notify(world, { a: 1 })
-  await notify(world, 'x'.repeat(1_100_000), two)
-  await world.clock.advance(29 * dayMs)
-  await averba.subscriptions.plan()
-  expect(await averba.subscriptions.list()).toHaveLength(2)
-  await world.clock.advance(dayMs)
-  expect(await actionsOf(averba)).toEqual(['leave', 'create'])
-  const deletion = { deletedBy: 'portal', dataExclusao: '2026-12-20T12:00:00.000Z' }
-  const motivoExclusao = expect.stringContaining('30 dias')
-  expect(await averba.subscriptions.list({ inactive: true })).toMatchObject([
-    { evento: one, state: 'active' },
-    { evento: two, state: 'deleted', ...deletion, motivoExclusao },
-  ])
-  expect(await applyPlan(averba)).toMatchObject([{ evento: two, state: 'active', health: 'healthy', failures: 0 }])
 })
 
 test.each([
