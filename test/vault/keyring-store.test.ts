@@ -18,6 +18,7 @@ const useFakeTimers = () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
 }
+const turn = async (bytes: Uint8Array) => bytes.map(byte => byte ^ 1)
 const erasureOf = (subject: string) => ({ subject, at: '2030-01-01T00:00:00.000Z', keepsKey: false })
 
 test('what two processes change at the same time is kept, from both', async () => {
@@ -33,14 +34,13 @@ test('what two processes change at the same time is kept, from both', async () =
 
 /** A keyring under the keys of a service that can be made to answer wrongly, or not at all. */
 async function openWithService() {
-  const turn = async (bytes: Uint8Array) => bytes.map(byte => byte ^ 1)
   const holder = { id: 'kms-1', wrap: turn, unwrap: turn, destroyEpoch: async () => undefined }
   const place = new KeyringInMemory()
-  return { turn, place, holder, keyring: await createKeyringIn(place, systemEntropy, holder) }
+  return { place, holder, keyring: await createKeyringIn(place, systemEntropy, holder) }
 }
 
 test('an epoch whose key the service wrapped wrongly is not begun', async () => {
-  const { turn, place, holder, keyring } = await openWithService()
+  const { place, holder, keyring } = await openWithService()
   holder.wrap = async () => new TextEncoder().encode('{"error":"throttled"}')
   await expect(keyring.prepareEpoch()).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
   holder.wrap = turn

@@ -65,13 +65,12 @@ describe('an unreadable consent is uncertain, and no other one is', () => {
     ['a status that the contract does not have', 'as SUSPENSO'],
     ['two entries that say two things', 'twice REVOGADO'],
   ])('%s', async (_, lists) => {
-    const { world, subject, play, end } = await givenStory('ATIVO')
+    const { world, subject, play } = await givenStory('ATIVO')
     const { averba, consentService, samples } = world
     const other = consentService.addConsent({ cpf: samples.cpf, cnpj: samples.cnpj, status: 'ATIVO' })
     await play(`details lost, lists ${lists}, 1 min, list, use uncertain`)
     expect((await averba.consents.use({ subject, id: other, ageMaxMs: 30_000 }, { basis })).reason).toBe('active')
     await play('lists now, 1 s, list, use active')
-    await end()
   })
 })
 
