@@ -130,9 +130,9 @@ test('a keyring of another log, or one that somebody changed, is not built upon'
 
 test('an epoch or a root key that was prepared for other keys is not taken', async () => {
   const [one, other] = await openTwo(new KeyringInMemory())
-  const prepared = await Promise.all([one.prepareEpoch(), one.prepareEpoch()])
-  expect(await one.beginEpoch(prepared[0], 1)).toBe(2)
-  await expect(one.beginEpoch(prepared[1], 1)).rejects.toThrow(EpochMissingError)
+  const [first, second] = await Promise.all([one.prepareEpoch(), one.prepareEpoch()])
+  expect(await one.beginEpoch(first, 1)).toBe(2)
+  await expect(one.beginEpoch(second, 1)).rejects.toThrow(EpochMissingError)
   await other.refresh()
   const root = await other.prepareRoot()
   await one.destroyEpoch(1)

@@ -3,6 +3,7 @@ import { Engine } from '../../../src/engine/engine.ts'
 import { diagnoseStore, valueOf, verifyLog } from '../../../src/index.ts'
 import { Owners } from '../../../src/store/owners/owners.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
+import { givenConsent } from '../../support/given-consent.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
@@ -65,16 +66,12 @@ test('a person who constantly acts for others can be erased', async () => {
 })
 
 test('a call requested for a person during the erasure is cancelled too', async () => {
-  const { averba, consentService } = await openWorld()
-  const cpf = cpfOf(1)
-  const subject = await averba.consents.enrol({ cpf })
-  const id = consentService.addConsent({ cpf, status: 'PENDENTE' })
-  await averba.consents.sync({ subject })
+  const { averba, subject, which } = await givenConsent('PENDENTE')
   const looking = afterEachLook(async look => {
     if (look > 1) return
     // Only the part that the call will open names the person.
     const held = vi.spyOn(Engine.prototype, 'perform').mockResolvedValue()
-    await averba.consents.approve({ subject, id }, { waitMs: 0 })
+    await averba.consents.approve(which, { waitMs: 0 })
     held.mockRestore()
   })
   const { destroyed } = await averba.subjects.erase({ subject }, asked)
