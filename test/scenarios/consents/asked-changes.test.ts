@@ -161,7 +161,7 @@ test.each([
   const averba = { consentService: consentServiceWith(option), logger: (line: LogLine) => void lines.push(line) }
   const { clock, world, play } = await givenStory('PENDENTE', { averba })
   const began = clock.now()
-  await play(`changes lost, approve unknown, settle hourly ${2 * hours + 12}, is pending`)
+  await play(`changes lost, approve unknown, settle hourly 60, is pending`)
   const unmade = (await eventsOf(world, 'consent.changeNotMade')).map(({ data }) => data)
   expect(unmade.map(data => 'isGivenUp' in data && data.isGivenUp)).toEqual(
     unmade.map((_, i) => i === unmade.length - 1),

@@ -124,7 +124,7 @@ describe('a history', () => {
     'of a consent whose listed status is unreadable is read again by the next list, even after a day of failures':
       'details 500, lists as SUSPENSO, list, settle hourly 26, is uncertain, details now, list, is active',
     'that contradicts the lists is read again, even after days of failures, and no more once it agrees': `
-      ${back}, details 500, hourly 50, 1 ms, is revoked, details now, hourly 26, 1 ms, is active, count, hourly 25,
+      ${back}, details 500, hourly 50, 1 ms, is revoked, details now, hourly 26, 1 ms, is active, count, hourly 48,
       asked 0`,
     'that keeps contradicting the lists is read once for each list': `
       ${back}, details shortened, hourly 1, 1 ms, is revoked, count, hourly 24, asked 24, 1 ms, is revoked`,

@@ -190,10 +190,9 @@ test('a use is recorded with purpose and legal basis, its own or that of the opt
   expect(await use(which, { basis: own, commandId: 'u1' })).toEqual({ ...used, replayed: true })
   await refuses('COMMAND_REUSED', use(which, { basis, commandId: 'u1' }))
   const { position } = await use(which)
-  expect(await eventsOf(world, 'consent.used')).toMatchObject([
-    { position: used.position, basis: own, actor: { ref: 'scoring' } },
-    { position, basis },
-  ])
+  const events = await eventsOf(world, 'consent.used')
+  expect(events).toMatchObject([{ position: used.position, actor: { ref: 'scoring' } }, { position }])
+  expect(events.map(event => event.basis)).toEqual([own, basis])
 })
 
 test('repeating a use after a revocation records a refusal of its own', async () => {
