@@ -18,5 +18,5 @@ export async function givenConsent(
   options: WorldOptions = {},
 ) {
   const world = await openWorld({ ...options, ...(intercept && { intercept }) })
-  return { world, ...(await readConsent(world, status)) }
+  return { ...world, world, ...(await readConsent(world, status)) }
 }

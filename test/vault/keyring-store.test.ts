@@ -18,6 +18,7 @@ const useFakeTimers = () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
 }
+const turn = async (bytes: Uint8Array) => bytes.map(byte => byte ^ 1)
 const erasureOf = (subject: string) => ({ subject, at: '2030-01-01T00:00:00.000Z', keepsKey: false })
 
 test('what two processes change at the same time is kept, from both', async () => {
@@ -33,14 +34,13 @@ test('what two processes change at the same time is kept, from both', async () =
 
 /** A keyring under the keys of a service that can be made to answer wrongly, or not at all. */
 async function openWithService() {
-  const turn = async (bytes: Uint8Array) => bytes.map(byte => byte ^ 1)
   const holder = { id: 'kms-1', wrap: turn, unwrap: turn, destroyEpoch: async () => undefined }
   const place = new KeyringInMemory()
-  return { turn, place, holder, keyring: await createKeyringIn(place, systemEntropy, holder) }
+  return { place, holder, keyring: await createKeyringIn(place, systemEntropy, holder) }
 }
 
 test('an epoch whose key the service wrapped wrongly is not begun', async () => {
-  const { turn, place, holder, keyring } = await openWithService()
+  const { place, holder, keyring } = await openWithService()
   holder.wrap = async () => new TextEncoder().encode('{"error":"throttled"}')
   await expect(keyring.prepareEpoch()).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
   holder.wrap = turn
@@ -130,9 +130,9 @@ test('a keyring of another log, or one that somebody changed, is not built upon'
 
 test('an epoch or a root key that was prepared for other keys is not taken', async () => {
   const [one, other] = await openTwo(new KeyringInMemory())
-  const prepared = await Promise.all([one.prepareEpoch(), one.prepareEpoch()])
-  expect(await one.beginEpoch(prepared[0], 1)).toBe(2)
-  await expect(one.beginEpoch(prepared[1], 1)).rejects.toThrow(EpochMissingError)
+  const [first, second] = await Promise.all([one.prepareEpoch(), one.prepareEpoch()])
+  expect(await one.beginEpoch(first, 1)).toBe(2)
+  await expect(one.beginEpoch(second, 1)).rejects.toThrow(EpochMissingError)
   await other.refresh()
   const root = await other.prepareRoot()
   await one.destroyEpoch(1)

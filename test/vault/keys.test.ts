@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { AverbaError, diagnoseStore, environmentKeys, type Keys, openAverba, valueOf } from '../../src/index.ts'
 import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
@@ -15,13 +15,9 @@ const variable = 'AVERBA_TEST_ROOT_KEY'
 
 /** Passes a root key through the environment, as a host does. */
 function keysFrom(text: string | undefined): Keys {
-  if (text === undefined) delete process.env[variable]
-  else process.env[variable] = text
-  try {
-    return environmentKeys({ variable })
-  } finally {
-    delete process.env[variable]
-  }
+  vi.stubEnv(variable, text)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  return environmentKeys({ variable })
 }
 
 const newText = () => randomBytes(32).toString('base64')

@@ -1,8 +1,10 @@
+import { createCipheriv, createSecretKey } from 'node:crypto'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { systemEntropy } from '../../src/runtime/entropy.ts'
+import { decrypt, encrypt } from '../../src/vault/cryptography.ts'
 import { createKeyring, createKeyringIn, openKeyring } from '../../src/vault/keyring.ts'
 import { KeyringFile } from '../../src/vault/keyring-file.ts'
 import { Vault } from '../../src/vault/vault.ts'
@@ -12,6 +14,28 @@ const newVault = () => new Vault(createKeyring(systemEntropy), systemEntropy)
 const newPath = () => join(temporaryFolder(), 'log.keys')
 const create = (path: string) => createKeyringIn(new KeyringFile(path, systemEntropy), systemEntropy)
 const open = (path: string) => openKeyring(new KeyringFile(path, systemEntropy), systemEntropy)
+
+const aesKey = createSecretKey(Buffer.alloc(32, 7))
+
+test('what was encrypted is decrypted, and not when it was changed or cut', () => {
+  const sealed = encrypt(aesKey, Buffer.from('texto'), 'a', systemEntropy)
+  expect(decrypt(aesKey, sealed, 'a').toString()).toBe('texto')
+  expect(decrypt(aesKey, encrypt(aesKey, Buffer.alloc(0), 'a', systemEntropy), 'a')).toHaveLength(0)
+  expect(() => decrypt(aesKey, sealed, 'b')).toThrow()
+  for (let length = 0; length < sealed.length; length++)
+    expect(() => decrypt(aesKey, sealed.subarray(0, length), 'a'), String(length)).toThrow()
+})
+
+test('a short tag is refused: it could be guessed', () => {
+  // A nonce that is also the tag of nothing under it, cut to its length.
+  for (const bytes of [4, 8, 12]) {
+    const nonce = Buffer.alloc(bytes, 1)
+    const cipher = createCipheriv('aes-256-gcm', aesKey, nonce, { authTagLength: 16 }).setAAD(Buffer.from('a'))
+    cipher.final()
+    const short = Buffer.concat([nonce, cipher.getAuthTag()]).subarray(0, 27)
+    expect(() => decrypt(aesKey, short, 'a')).toThrow(RangeError)
+  }
+})
 
 test('a part opens only with its own place and key, and a key only for its owner', () => {
   const vault = newVault()

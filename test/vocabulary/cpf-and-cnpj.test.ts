@@ -5,30 +5,39 @@ import { VirtualClock } from '../../src/simulation/world/virtual-clock.ts'
 import { toInstant } from '../../src/vocabulary/instant.ts'
 import { holdsCpf, isCnpj, isCpf, parseCnpj, parseCpf, refusePersonalId } from '../../src/vocabulary/tax-numbers.ts'
 
-describe('CPF', () => {
-  test.each(['25774435016', '00000000191', '11144477735'])('%s is one', text => {
-    expect(isCpf(text)).toBe(true)
-    expect(parseCpf(text)).toBe(text)
+describe.each([
+  ['CPF', isCpf, parseCpf, ['25774435016', '00000000191', '11144477735'], '257.744.350-16', '25774435016'],
+  ['CNPJ', isCnpj, parseCnpj, ['12ABC34501DE35', '00000000000191'], '12.ABC.345/01DE-35', '12ABC34501DE35'],
+] as const)('a %s', (_, isOne, parse, right, punctuated, plain) => {
+  test.each(right)('%s is one', text => {
+    expect(isOne(text)).toBe(true)
+    expect(parse(text)).toBe(text)
   })
 
-  test('the usual punctuation is understood', () => expect(parseCpf('257.744.350-16')).toBe('25774435016'))
+  test('the usual punctuation is understood, also with letters', () => expect(parse(punctuated)).toBe(plain))
+})
 
-  test.each([
-    ['25774435017', 'a wrong check digit'],
-    ['11111111111', 'all digits equal'],
-    ['191', 'leading zeros left out'],
-    ['2577443501', 'ten digits'],
-    ['257744350160', 'twelve digits'],
-    ['257.74435016', 'half of the punctuation'],
-    ['２5774435016', 'a digit of another script'],
-    ['', 'nothing'],
-  ])('%s is refused: %s', text => {
-    expect(() => parseCpf(text)).toThrow(expect.objectContaining({ code: 'INVALID_CPF' }))
-  })
+test.each([
+  ['CPF', '25774435017', 'a wrong check digit'],
+  ['CPF', '11111111111', 'all digits equal'],
+  ['CPF', '191', 'leading zeros left out'],
+  ['CPF', '2577443501', 'ten digits'],
+  ['CPF', '257744350160', 'twelve digits'],
+  ['CPF', '257.74435016', 'half of the punctuation'],
+  ['CPF', '２5774435016', 'a digit of another script'],
+  ['CPF', '', 'nothing'],
+  ['CNPJ', '12ABC34501DE36', 'a wrong check digit'],
+  ['CNPJ', '12abc34501de35', 'small letters'],
+  ['CNPJ', '12ABC34501DEA5', 'a letter for a check digit'],
+  ['CNPJ', '00000000000000', 'all digits equal'],
+  ['CNPJ', '12ABC34501DE3', 'thirteen characters'],
+])('the %s %s is refused: %s', (kind, text) => {
+  const parse = kind === 'CPF' ? parseCpf : parseCnpj
+  expect(() => parse(text)).toThrow(expect.objectContaining({ code: `INVALID_${kind}` }))
+})
 
-  test('the error does not contain the value', () => {
-    expect(() => parseCpf('25774435017')).toThrow(/^(?!.*25774435017)/s)
-  })
+test('the error about a wrong CPF does not contain it', () => {
+  expect(() => parseCpf('25774435017')).toThrow(/^(?!.*25774435017)/s)
 })
 
 describe('an id given by the host', () => {
@@ -60,22 +69,5 @@ describe('an id given by the host', () => {
       .flat()
       .filter(holdsCpf)
     expect(taken).toEqual([])
-  })
-})
-
-describe('CNPJ', () => {
-  test.each(['12ABC34501DE35', '00000000000191'])('%s is one', text => expect(isCnpj(text)).toBe(true))
-
-  test('the usual punctuation is understood, also with letters', () =>
-    expect(parseCnpj('12.ABC.345/01DE-35')).toBe('12ABC34501DE35'))
-
-  test.each([
-    ['12ABC34501DE36', 'a wrong check digit'],
-    ['12abc34501de35', 'small letters'],
-    ['12ABC34501DEA5', 'a letter for a check digit'],
-    ['00000000000000', 'all digits equal'],
-    ['12ABC34501DE3', 'thirteen characters'],
-  ])('%s is refused: %s', text => {
-    expect(() => parseCnpj(text)).toThrow(expect.objectContaining({ code: 'INVALID_CNPJ' }))
   })
 })

@@ -17,13 +17,9 @@ test('unknown fields and fields of a wrong type are removed', () => {
   expect(onlyAllowed(line as unknown as LogLine)).toEqual({ message: 'm', status: 503 })
 })
 
-test('a level that is none of the three is left out', () => {
-  const line = { level: '25774435016', message: 'm' }
-  expect(onlyAllowed(line as unknown as LogLine)).toEqual({ message: 'm' })
-})
-
-test('a long text is shortened', () => {
-  expect(onlyAllowed({ level: 'info', message: 'm', detail: 'x'.repeat(10_000) }).detail).toHaveLength(500)
+test('a level that is none of the three is left out, and a long text is shortened', () => {
+  const line = { level: '25774435016', message: 'm', detail: 'x'.repeat(10_000) }
+  expect(onlyAllowed(line as unknown as LogLine)).toEqual({ message: 'm', detail: expect.stringMatching(/^.{500}$/) })
 })
 
 test('the type allows only the known fields', () => {
@@ -54,14 +50,12 @@ test('a failing listener does not affect the append, and its error is logged wit
   expect(lines).toEqual([...failed, ...failed])
 })
 
-const failing = {
-  throws: () => {
-    throw new Error('disk full')
-  },
-  rejects: () => Promise.reject(new Error('disk full')),
+const rejects = () => Promise.reject(new Error('disk full'))
+const throws = () => {
+  throw new Error('disk full')
 }
 
-test.each(Object.entries(failing))('a logger that %s has no effect', async (_, fail) => {
+test.each(Object.entries({ throws, rejects }))('a logger that %s has no effect', async (_, fail) => {
   const logger = vi.fn(fail)
   const averba = await openEngine({ store: temporaryStore(), logger })
   // A keyring was made.

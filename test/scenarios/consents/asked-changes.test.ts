@@ -1,60 +1,45 @@
 import { describe, expect, test } from 'vitest'
-import type { Averba, LogLine, SubjectRef } from '../../../src/index.ts'
+import type { LogLine } from '../../../src/index.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
+import { checkOf } from '../../support/check-of.ts'
 import { eventsOf } from '../../support/events-of.ts'
-import { minuteMs } from '../../support/pass-time.ts'
+import { hourMs, minuteMs } from '../../support/pass-time.ts'
+import { refuses } from '../../support/refuses.ts'
 import { consentServiceWith } from '../../support/world.ts'
 import { givenStory, tell } from './story.ts'
 
-/** The words of some events in the report about a person. */
-async function wordsOf({ subjects }: Averba, subject: SubjectRef, ...types: string[]): Promise<string[]> {
-  const { timeline } = JSON.parse(await subjects.report({ subject })) as { timeline: { type: string; words: string }[] }
-  return timeline.filter(({ type }) => types.includes(type)).map(({ words }) => words)
-}
+const policies = { consentService: { moveOutsideTable: 'accept' } } as const
+const erasure = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
 
 test.each([
   { said: 'no', story: '10 min, person NEGADO, list, is denied', held: 'denied' },
   { said: 'yes, and then no', story: '10 min, person ATIVO, list, 10 min, person REVOGADO, list', held: 'revoked' },
 ])('a deferred approval is not sent once the person has refused: $said', async ({ story, held }) => {
-  const policies = { consentService: { moveOutsideTable: 'accept' } } as const
-  const { world, subject, play, end } = await givenStory('PENDENTE', { policies })
+  const { averba, subject, world, play } = await givenStory('PENDENTE', { policies })
   await play(`changes busy, approve deferred, ${story}, is ${held}, changes now, 1 h, settle, sent 1`)
-  expect(await eventsOf(world, 'consent.changeWithheld')).toMatchObject([
-    { data: { asked: 'ATIVO', sentBefore: true } },
-  ])
-  const report = await world.averba.subjects.report({ subject }, { language: 'en' })
+  const data = { asked: 'ATIVO', sentBefore: true }
+  expect(await eventsOf(world, 'consent.changeWithheld')).toMatchObject([{ data }])
+  const report = await averba.subjects.report({ subject }, { language: 'en' })
   expect(report).toContain('not repeated: it was sent and not processed, and then it no longer applied')
   await play(`approve declined WITHDRAWN, full, is ${held}`)
-  await end()
 })
 
 test('a deferred revocation is settled without sending it when the service shows REVOGADO', async () => {
-  const { world, subject, play, end } = await givenStory('ATIVO')
+  const { averba, subject, world, play } = await givenStory('ATIVO')
   await play('changes busy, revoke deferred, person REVOGADO, list, changes now, 1 h, settle, sent 1, revoke settled')
-  expect(await eventsOf(world, 'consent.changeWithheld')).toMatchObject([
-    { data: { asked: 'REVOGADO', sentBefore: true, isDone: true } },
-  ])
-  const english = await world.averba.subjects.report({ subject }, { language: 'en' })
-  expect(english).toContain('The change to REVOGADO was not sent again: the service had already shown this status')
-  expect(english).toContain(
-    'not repeated: it was sent and not processed, and then the consent had the requested status',
-  )
-  expect(await wordsOf(world.averba, subject, 'consent.changeWithheld')).toEqual([
-    'Mudança para REVOGADO não repetida: o serviço já havia mostrado essa situação',
-  ])
-  await end()
+  const data = { asked: 'REVOGADO', sentBefore: true, isDone: true }
+  expect(await eventsOf(world, 'consent.changeWithheld')).toMatchObject([{ data }])
+  const report = await averba.subjects.report({ subject }, { language: 'en' })
+  expect(report).toContain('The change to REVOGADO was not sent again: the service had already shown this status')
+  expect(report).toContain('not repeated: it was sent and not processed, and then the consent had the requested status')
 })
 
 test.each([
-  ['deferred by an answer: shared', true, ['Serviço de consentimento']],
-  ['never sent: not shared', false, []],
-])('the data of a withheld change, %s', async (_, isBusy, recipients) => {
-  const { world, play } = await givenStory('PENDENTE')
-  const { averba, clock, faults } = world
-  if (!isBusy) await faults.add({ kind: 'refuse', service: 'consentService' })
-  await play(`${isBusy ? 'changes busy, ' : ''}approve deferred, person NEGADO`)
-  await faults.clear()
-  await play('list')
+  ['deferred by an answer: shared', 'changes busy, approve deferred', ['Serviço de consentimento']],
+  ['never sent: not shared', 'refuse, approve deferred, reach', []],
+])('the data of a withheld change, %s', async (_, story, recipients) => {
+  const { averba, clock, play } = await givenStory('PENDENTE')
+  await play(`${story}, person NEGADO, list`)
   const from = toInstant(clock.now() + minuteMs)
   await play('changes now, 1 h, settle')
   const until = toInstant(clock.now() + minuteMs)
@@ -65,9 +50,9 @@ test.each([
 const revokedByService = 'Consentimento revogado conforme o serviço de consentimento'
 test.each([
   {
-    whose: 'that of the person as theirs while ours is deferred',
-    story: 'changes busy, revoke deferred, person REVOGADO, list, moves revoked:service',
-    words: [revokedByService],
+    whose: 'that of the person as theirs while ours is deferred, which is then not repeated',
+    story: 'changes busy, revoke deferred, person REVOGADO, list, moves revoked:service, changes now, 1 h, settle',
+    words: [revokedByService, 'Mudança para REVOGADO não repetida: o serviço já havia mostrado essa situação'],
   },
   {
     whose: 'ours as ours although a reading showed it before the answer',
@@ -80,29 +65,29 @@ test.each([
     words: ['O serviço respondeu à mudança com ATIVO: uma nova leitura mostrará o que aconteceu'],
   },
 ])('the report shows a revocation: $whose', async ({ story, words }) => {
-  const { world, subject, play, end } = await givenStory('ATIVO')
+  const { averba, subject, play } = await givenStory('ATIVO')
   await play(story)
-  const types = ['consent.revoked', 'consent.answeredLate', 'consent.changeContradicted']
-  expect(await wordsOf(world.averba, subject, ...types)).toEqual(words)
-  await end()
+  const types = ['consent.revoked', 'consent.answeredLate', 'consent.changeContradicted', 'consent.changeWithheld']
+  const { timeline }: { timeline: { type: string; words: string }[] } = JSON.parse(
+    await averba.subjects.report({ subject }),
+  )
+  expect(timeline.filter(({ type }) => types.includes(type)).map(each => each.words)).toEqual(words)
 })
 
 test('a revocation that the service refused is reported until the service shows an end', async () => {
-  const policies = { consentService: { expiry: 'never' } } as const
-  const { world, play, end } = await givenStory('ATIVO', { averba: { schedules: true }, policies })
   const until = (at: string) => `lists expiring ${at}, details expiring ${at}`
+  const never = { consentService: { expiry: 'never' } } as const
+  const { world, play } = await givenStory('ATIVO', { averba: { schedules: true }, policies: never })
   await play(`${until('2026-11-20T13:00:00.000Z')}, list, changes 400, revoke declined 400, health bad, 25 h, settle`)
   expect(await eventsOf(world, 'consent.lapsed')).not.toEqual([])
-  await play(`health bad, ${until('2027-11-20T13:00:00.000Z')}, list, is uncertain, health bad, sent 1`)
-  await play('lists now, details now, person EXPIRADO, list, health ok')
-  await end()
+  await play(`health bad, ${until('2027-11-20T13:00:00.000Z')}, list, is uncertain, health bad, sent 1,
+    lists now, details now, person EXPIRADO, list, health ok`)
 })
 
 test('followers, logger and health report a lost revocation until it is made', async () => {
   const lines: unknown[] = []
   const logger = (line: unknown) => void lines.push(line)
-  const { world, which, play, end } = await givenStory('ATIVO', { averba: { logger } })
-  const { averba } = world
+  const { averba, world, which, play } = await givenStory('ATIVO', { averba: { logger } })
   const called: unknown[] = []
   averba.log.follow('asks-again', ['consent.changeNotMade'], async event => {
     called.push([(await averba.consents.of(event))?.id, event.anomaly])
@@ -110,63 +95,50 @@ test('followers, logger and health report a lost revocation until it is made', a
   lines.length = 0
   await play('health ok, changes lost, revoke unknown, 1 min, settle, revoke declined NOT_DONE, health bad')
   expect(called).toEqual([[which.id, 'the change to REVOGADO, whose answer was lost, was not made']])
-  const [{ stream } = { stream: '' }] = await eventsOf(world, 'consent.changeNotMade')
+  const [event] = await eventsOf(world, 'consent.changeNotMade')
   const message = 'a change of a consent was not made: see whether it is asked for again'
-  expect(lines).toMatchObject([{ message, detail: `${stream}: REVOGADO` }])
-  expect((await averba.health({ only: ['consents'] })).checks[0]?.detail).toMatch(
+  expect(lines).toMatchObject([{ message, detail: `${event?.stream}: REVOGADO` }])
+  expect((await checkOf(averba, 'consents'))?.detail).toMatch(
     /^1 denial or revocation has not been made yet, and nothing is used meanwhile: see effects.list\(\); /,
   )
-  await play('lists without, list, health bad, changes now, 1 h, settle, sent 1, lists now, list, settle, 1 h, settle')
-  await play('is revoked, sent 2, health ok')
-  await end()
+  await play(`lists without, list, health bad, changes now, 1 h, settle, sent 1, lists now, list, settle, 1 h, settle,
+    is revoked, sent 2, health ok`)
 })
 
 test('a revocation that is still wanted refuses an approval and blocks, until a person gives it up with a reason', async () => {
-  const { world, which, play, end } = await givenStory('PENDENTE')
-  const { consents } = world.averba
-  await expect(consents.withdrawEnd(which, { reason: 'engano' })).rejects.toMatchObject({ code: 'REFUSED' })
+  const { averba, world, which, play } = await givenStory('PENDENTE')
+  const giveUp = (reason: string) => averba.consents.withdrawEnd(which, { reason })
+  await refuses('REFUSED', giveUp('engano'))
   await play('changes lost, deny unknown, 1 min, settle, sent 1, health bad')
   const waiting = { type: 'consentService.changeStatus', reason: 'asked again: a reading showed that it was not made' }
-  expect(await world.averba.effects.list()).toContainEqual(expect.objectContaining(waiting))
-  await expect(consents.approve(which)).rejects.toMatchObject({
-    code: 'REFUSED',
-    message: expect.stringContaining('withdrawEnd gives it up'),
-  })
-  for (const reason of ['', undefined as never])
-    await expect(consents.withdrawEnd(which, { reason })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-  await consents.withdrawEnd(which, { reason: 'a pessoa desistiu' })
+  expect(await averba.effects.list()).toContainEqual(expect.objectContaining(waiting))
+  const message = expect.stringContaining('withdrawEnd gives it up')
+  await refuses('REFUSED', averba.consents.approve(which), { message })
+  for (const reason of ['', undefined as never]) await refuses('INVALID_INPUT', giveUp(reason))
+  await giveUp('a pessoa desistiu')
   await play('changes now, 2 d, settle, sent 1, health ok, approve settled, is active')
   expect(await eventsOf(world, 'consent.endWithdrawn')).toMatchObject([{ parts: [{ name: 'why' }] }])
-  await end()
 })
 
 test('waits between repeated requests for an end grow to a day, and after thirty days a person decides', async () => {
-  const { world, play, end } = await givenStory('ATIVO', { averba: { schedules: true } })
+  const { world, play } = await givenStory('ATIVO', { averba: { schedules: true } })
   await play('changes lost, revoke unknown, settle hourly 780')
   const at = (await eventsOf(world, 'consent.changeRepeated')).map(event => Date.parse(event.at))
-  const waits = at.slice(1).map((each, i) => (each - (at[i] ?? 0)) / 3_600_000)
+  const waits = at.slice(1).map((each, i) => (each - (at[i] ?? 0)) / hourMs)
   expect(at.length).toBeGreaterThan(30)
   expect(waits.every((wait, i) => i === 0 || wait >= (waits[i - 1] ?? 0) * 0.9)).toBe(true)
   expect(Math.max(...waits)).toBeLessThan(27)
   await play('use uncertain, health bad, changes now, 2 d, settle, use uncertain, revoke 2 settled, health ok')
-  await end()
 })
 
 test('a revocation that cannot be sent is tried for thirty days, and made once the service is well again', async () => {
   const lines: LogLine[] = []
   const averba = { schedules: true, logger: (line: LogLine) => void lines.push(line) }
-  const { play, end } = await givenStory('ATIVO', { averba })
+  const { play } = await givenStory('ATIVO', { averba })
   await play('changes busy, revoke deferred, settle hourly 72, use uncertain, health bad')
   const waiting = { level: 'warn', message: 'denials or revocations are not made yet', times: 1 }
   expect(lines.filter(({ message }) => message === waiting.message)).toEqual([waiting, waiting, waiting])
   await play('changes now, settle hourly 2, is revoked, health ok')
-  await end()
-})
-
-tell({
-  'an instant at which a revocation was wanted stays blocked once it is given up': `
-    mark before, 1 h, changes busy, revoke deferred, 10 min, mark wanted, 10 min, give up, settle, 10 min, list, mark after,
-    at before active, at wanted uncertain, at after active, 1 h, list, approve REFUSED, at wanted uncertain`,
 })
 
 test.each([
@@ -175,56 +147,55 @@ test.each([
   ['by a clock that is behind', 'changes lost, deny unknown', 'person ATIVO', -9],
   ['while the denial is deferred', 'changes busy, deny deferred', 'person ATIVO, list', 0],
 ])('an approval that may be later than the denial is not undone, and blocks: %s', async (_, deny, approve, skewMin) => {
-  const policies = { consentService: { moveOutsideTable: 'accept' } } as const
-  const { world, play, end } = await givenStory('PENDENTE', { policies })
-  if (skewMin) await world.faults.add({ kind: 'clockSkew', service: 'consentService', ms: skewMin * minuteMs })
+  const { averba, faults, play } = await givenStory('PENDENTE', { policies })
+  if (skewMin) await faults.add({ kind: 'clockSkew', service: 'consentService', ms: skewMin * minuteMs })
   await play(`${deny}, 1 s, ${approve}, changes now, 1 min, settle, 2 d, settle, sent 1, use uncertain, health bad`)
-  expect((await world.averba.health({ only: ['consents'] })).checks[0]?.detail).toMatch(
-    /; for 1 without an open request decide by /,
-  )
-  await end()
+  expect((await checkOf(averba, 'consents'))?.detail).toMatch(/; for 1 without an open request decide by /)
 })
 
 test.each([
   ['a day', {}, 24],
-  ['as long as the option says', { approvalMaxMs: 3 * 3_600_000 }, 3],
+  ['as long as the option says', { approvalMaxMs: 3 * hourMs }, 3],
 ])('an approval that is never made is asked for again for %s, and then told as given up', async (_, option, hours) => {
   const lines: LogLine[] = []
   const averba = { consentService: consentServiceWith(option), logger: (line: LogLine) => void lines.push(line) }
-  const { world, play, end } = await givenStory('PENDENTE', { averba })
-  const began = world.clock.now()
-  await play('changes lost, approve unknown, settle hourly 60, is pending')
-  const unmade = await eventsOf(world, 'consent.changeNotMade')
-  expect(unmade.at(-1)).toMatchObject({ data: { isGivenUp: true } })
-  expect(JSON.stringify(unmade.slice(0, -1))).not.toContain('isGivenUp')
+  const { clock, world, play } = await givenStory('PENDENTE', { averba })
+  const began = clock.now()
+  await play(`changes lost, approve unknown, settle hourly 60, is pending`)
+  const unmade = (await eventsOf(world, 'consent.changeNotMade')).map(({ data }) => data)
+  expect(unmade.map(data => 'isGivenUp' in data && data.isGivenUp)).toEqual(
+    unmade.map((_, i) => i === unmade.length - 1),
+  )
   const repeats = await eventsOf(world, 'consent.changeRepeated')
-  expect(repeats.every(({ at }) => Date.parse(at) <= began + hours * 3_600_000)).toBe(true)
+  expect(repeats.every(({ at }) => Date.parse(at) <= began + hours * hourMs)).toBe(true)
   expect(repeats.length).toBeGreaterThan(1)
   expect(lines.at(-1)?.message).toContain('is not asked for again: approve it again, or leave it')
   await play('changes now, approve 2 settled, is active')
-  await end()
 })
 
 test('an erasure that would give up a revocation is refused unless it says so, and its receipt counts it', async () => {
-  const { world, subject, play } = await givenStory('ATIVO')
-  const { subjects } = world.averba
-  const request = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
+  const { averba, subject, play } = await givenStory('ATIVO')
+  const { erase, receipt } = averba.subjects
   await play('changes lost, revoke unknown')
-  await expect(subjects.erase({ subject }, request)).rejects.toMatchObject({
-    code: 'REFUSED',
+  await refuses('REFUSED', erase({ subject }, erasure), {
     message: 'Cannot erase: a denial or revocation has not been made at the service, and nobody would ask for it',
     hint: expect.stringContaining('givesUpEnds'),
   })
-  expect(await subjects.receipt(subject)).toBeUndefined()
-  expect(await subjects.erase({ subject }, { ...request, givesUpEnds: true })).toMatchObject({ endsGivenUp: 1 })
+  expect(await receipt(subject)).toBeUndefined()
+  expect(await erase({ subject }, { ...erasure, givesUpEnds: true })).toMatchObject({ endsGivenUp: 1 })
   await play('changes now, 2 d, settle, sent 1, health ok')
 })
 
 test('an erasure after a made revocation gives up nothing', async () => {
-  const { world, subject, play } = await givenStory('ATIVO')
+  const { averba, subject, play } = await givenStory('ATIVO')
   await play('revoke settled')
-  const request = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
-  expect(await world.averba.subjects.erase({ subject }, request)).toMatchObject({ endsGivenUp: 0 })
+  expect(await averba.subjects.erase({ subject }, erasure)).toMatchObject({ endsGivenUp: 0 })
+})
+
+tell({
+  'an instant at which a revocation was wanted stays blocked once it is given up': `
+    mark before, 1 h, changes busy, revoke deferred, 10 min, mark wanted, 10 min, give up, settle, 10 min, list, mark after,
+    at before active, at wanted uncertain, at after active, 1 h, list, approve REFUSED, at wanted uncertain`,
 })
 
 describe('a revocation that is given up on its way blocks until a reading shows what became of it: it', () => {

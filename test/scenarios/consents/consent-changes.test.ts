@@ -11,9 +11,8 @@ const eventsAfter = ({ averba }: World, after: number): Promise<Recorded[]> =>
   Array.fromAsync(averba.log.read({ after }))
 
 test('an approval and a revocation between two readings give both events with service times', async () => {
-  const { world, subject, consent } = await givenConsent('PENDENTE')
-  const { averba, clock, consentService, samples } = world
-  const { position: since } = await world.averba.figures()
+  const { averba, clock, consentService, samples, subject, consent, world } = await givenConsent('PENDENTE')
+  const { position: since } = await averba.figures()
   await clock.advance(minuteMs)
   const approvedAt = toInstant(clock.now())
   consentService.change(samples.cpf, consent.id, 'ATIVO')
@@ -23,18 +22,14 @@ test('an approval and a revocation between two readings give both events with se
   await clock.advance(minuteMs)
   expect(valueOf(await averba.consents.sync({ subject }))).toMatchObject({ changed: 1 })
   const recorded = (await eventsAfter(world, since)).filter(event => event.type.startsWith('consent.'))
-  expect(recorded.map(event => [event.type, event.anomaly])).toEqual([
-    ['consent.changeSeen', undefined],
-    ['consent.described', undefined],
-    ['consent.approved', undefined],
-    ['consent.revoked', undefined],
-  ])
+  const types = ['consent.changeSeen', 'consent.described', 'consent.approved', 'consent.revoked']
+  expect(recorded.map(event => [event.type, event.anomaly])).toEqual(types.map(type => [type, undefined]))
   expect(recorded.slice(2).map(event => event.data)).toEqual([
     { status: 'ATIVO', by: 'service', since: approvedAt },
     { status: 'REVOGADO', by: 'service', since: revokedAt, askedAt: toInstant(clock.now()) },
   ])
-  const revoked = { id: consent.id, knowledge: 'known' }
-  expect(await averba.consents.list({ subject, status: 'REVOGADO' })).toMatchObject([revoked])
+  const revoked = await averba.consents.list({ subject, status: 'REVOGADO' })
+  expect(revoked).toMatchObject([{ id: consent.id, knowledge: 'known' }])
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
 })
 
@@ -50,11 +45,11 @@ test('a reading without changes records two events on the subject and none on a 
 })
 
 test('concurrent callers share one reading, and a fresh one needs no request', async () => {
-  const { world, subject, consent } = await givenConsent('ATIVO')
-  const { consents } = world.averba
-  const { position: since } = await world.averba.figures()
-  await world.clock.advance(2 * minuteMs)
-  const fresh = { subject, id: consent.id, ageMaxMs: minuteMs }
+  const { averba, clock, which, world } = await givenConsent('ATIVO')
+  const { consents } = averba
+  const { position: since } = await averba.figures()
+  await clock.advance(2 * minuteMs)
+  const fresh = { ...which, ageMaxMs: minuteMs }
   await Promise.all(Array.from({ length: 20 }, () => [consents.list(fresh), consents.standing(fresh)]).flat())
   await consents.standing(fresh)
   const types = (await eventsAfter(world, since)).map(event => event.type)
@@ -62,8 +57,7 @@ test('concurrent callers share one reading, and a fresh one needs no request', a
 })
 
 test('reason and evidence of a decision are sealed under the subject with the requesting event', async () => {
-  const { world, subject, which } = await givenConsent('ATIVO')
-  const { averba, samples } = world
+  const { averba, samples, subject, which, world } = await givenConsent('ATIVO')
   const evidence = { channel: 'app', screen: 'Maria de Exemplo', clicks: 2, rate: 0.5 }
   const actor = { kind: 'subject', ref: subject } as const
   const why = { reason: `pedido de ${samples.cpf}`, evidence, actor, commandId: 'r1' }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type AverbaError, valueOf } from '../../../src/index.ts'
+import { checkOf } from '../../support/check-of.ts'
 import { isDetail } from '../../support/consent-requests.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { hourMs, passTime } from '../../support/pass-time.ts'
@@ -35,11 +36,13 @@ test('a use waits for a reading no longer than its caller waits', async () => {
 
 test('callers and uses do not wait for all readings in full that a list requires', async () => {
   let isSlow = false
-  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
-    if (isSlow && isDetail(request)) await world.clock.sleep(9_000)
-    return forward(request)
-  })
-  const { averba, clock, consentService, samples } = world
+  const { averba, clock, consentService, samples, subject, which } = await givenConsent(
+    'ATIVO',
+    async (request, forward) => {
+      if (isSlow && isDetail(request)) await clock.sleep(9_000)
+      return forward(request)
+    },
+  )
   const { cpf } = samples
   const others = Array.from({ length: 20 }, () => consentService.addConsent({ cpf, status: 'ATIVO' }))
   valueOf(await averba.consents.sync({ subject }))
@@ -52,7 +55,7 @@ test('callers and uses do not wait for all readings in full that a list requires
   await clock.advance(60_000)
   const listed = averba.consents.list({ subject, ageMaxMs: 1_000 })
   await clock.advance(2_000)
-  const use = (ageMaxMs: number) => clock.finish(averba.consents.use({ subject, id: consent.id, ageMaxMs }, { basis }))
+  const use = (ageMaxMs: number) => clock.finish(averba.consents.use({ ...which, ageMaxMs }, { basis }))
   expect((await use(60_000)).reason).toBe('active')
   expect((await use(1_000)).reason).toBe('active')
   await clock.finish(listed)
@@ -65,26 +68,23 @@ describe('an unreadable consent is uncertain, and no other one is', () => {
     ['a status that the contract does not have', 'as SUSPENSO'],
     ['two entries that say two things', 'twice REVOGADO'],
   ])('%s', async (_, lists) => {
-    const { world, subject, play, end } = await givenStory('ATIVO')
-    const { averba, consentService, samples } = world
+    const { averba, consentService, samples, subject, play } = await givenStory('ATIVO')
     const other = consentService.addConsent({ cpf: samples.cpf, cnpj: samples.cnpj, status: 'ATIVO' })
     await play(`details lost, lists ${lists}, 1 min, list, use uncertain`)
     expect((await averba.consents.use({ subject, id: other, ageMaxMs: 30_000 }, { basis })).reason).toBe('active')
     await play('lists now, 1 s, list, use active')
-    await end()
   })
 })
 
 test('questions during an outage cause only two readings per kind afterwards', async () => {
   let isDown = false
   const requestCounts = new Map<string, number>()
-  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+  const { averba, clock, subject, which, world } = await givenConsent('ATIVO', async (request, forward) => {
     if (isDown) return new Response('', { status: 503 })
     const [route = ''] = /consentimentos|ciencias|autenticacao/.exec(request.url) ?? []
     requestCounts.set(route, (requestCounts.get(route) ?? 0) + 1)
     return forward(request)
   })
-  const { averba, clock } = world
   const codeOf = (asking: Promise<unknown>) => asking.then(String, (error: AverbaError) => error.code)
   isDown = true
   await clock.advance(120_000)
@@ -92,8 +92,7 @@ test('questions during an outage cause only two readings per kind afterwards', a
   const ask = { commandId: 'of-the-host' }
   expect(await averba.consents.sync({ subject }, ask)).toMatchObject({ status: 'deferred' })
   for (let n = 0; n < 30; n++) {
-    const which = { subject, id: consent.id, ageMaxMs: 60_000 }
-    expect(await codeOf(averba.consents.use(which, { basis }))).toBe('CONSENT_NOT_EFFECTIVE')
+    expect(await codeOf(averba.consents.use({ ...which, ageMaxMs: 60_000 }, { basis }))).toBe('CONSENT_NOT_EFFECTIVE')
     expect(await codeOf(averba.logins.state({ subject }))).toBe('OUTCOME')
     expect(await codeOf(averba.awareness.list({ subject, ageMaxMs: 0 }))).toBe('OUTCOME')
     await clock.advance(10_000)
@@ -107,16 +106,12 @@ test('questions during an outage cause only two readings per kind afterwards', a
 })
 
 test('health reports an outage of days, however often questions are asked meanwhile', async () => {
-  let isDown = false
-  const { world, subject } = await givenConsent('ATIVO', async (request, forward) => {
-    return isDown ? new Response('', { status: 503 }) : forward(request)
-  })
-  const { averba } = world
-  isDown = true
+  const { averba, faults, subject, world } = await givenConsent('ATIVO')
+  await faults.add({ kind: 'status', service: 'consentService', status: 503 })
   for (let hour = 0; hour < 30; hour++) {
     await averba.logins.state({ subject }).catch(() => undefined)
     await passTime(world, hourMs)
   }
   expect((await averba.effects.list({ state: 'parked' })).length).toBeGreaterThan(0)
-  expect((await averba.health({ only: ['effects'] })).checks).toMatchObject([{ ok: false }])
+  expect(await checkOf(averba, 'effects')).toMatchObject({ ok: false })
 })

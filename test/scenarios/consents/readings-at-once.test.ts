@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
+import type { Fetch } from '../../../src/index.ts'
 import { isDetail } from '../../support/consent-requests.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { startRun } from '../../support/start-run.ts'
@@ -12,28 +13,20 @@ const roundsMax = 30
 async function given(status: string) {
   const answers: (() => void)[] = []
   let isSlow = false
-  const answerLater = async (answering: Promise<Response>) => {
+  const answerLater = async (request: Request, answering: Promise<Response>) => {
     const answer = await answering
-    if (!isSlow) return answer
+    if (!isSlow || !isDetail(request)) return answer
     await new Promise<void>(resolve => answers.push(resolve))
     const record = (await answer.json()) as { status: string; historico: object[] } // The service sends a record.
     return Response.json({ ...record, status, ...(status !== record.status && { historico: [] }) })
   }
   const store = temporaryStore()
-  const { world, which } = await givenConsent(
-    'ATIVO',
-    (request, forward) => (isDetail(request) ? answerLater(forward(request)) : forward(request)),
-    { averba: { store } },
-  )
-  const { averba, clock, consentService, samples } = world
-  const other = await openEngine({
-    ...{ store, clock },
-    fetch: request => {
-      const answer = consentService.fetch(request, { clientName: 'gestora' })
-      return isDetail(request) ? answerLater(answer) : answer
-    },
-    consentService: consentServiceWith({}),
+  const intercept = (request: Request, forward: Fetch) => answerLater(request, forward(request))
+  const { averba, clock, consentService, samples, which } = await givenConsent('ATIVO', intercept, {
+    averba: { store },
   })
+  const fetch = (request: Request) => answerLater(request, consentService.fetch(request, { clientName: 'gestora' }))
+  const other = await openEngine({ store, clock, fetch, consentService: consentServiceWith({}) })
   const stops = [averba, other].map(each => startRun({ averba: each, clock }))
   onTestFinished(async () => {
     isSlow = false

@@ -124,12 +124,12 @@ describe('a history', () => {
     'of a consent whose listed status is unreadable is read again by the next list, even after a day of failures':
       'details 500, lists as SUSPENSO, list, settle hourly 26, is uncertain, details now, list, is active',
     'that contradicts the lists is read again, even after days of failures, and no more once it agrees': `
-      ${back}, details 500, hourly 96, 1 ms, is revoked, details now, hourly 26, 1 ms, is active, count, hourly 48,
+      ${back}, details 500, hourly 50, 1 ms, is revoked, details now, hourly 26, 1 ms, is active, count, hourly 48,
       asked 0`,
     'that keeps contradicting the lists is read once for each list': `
       ${back}, details shortened, hourly 1, 1 ms, is revoked, count, hourly 24, asked 24, 1 ms, is revoked`,
     'that contradicts the lists and is refused is requested again by the next list': `
-      ${back}, details 403, hourly 72, 1 ms, is revoked, details now, hourly 1, 1 ms, is active`,
+      ${back}, details 403, hourly 26, 1 ms, is revoked, details now, hourly 1, 1 ms, is active`,
     'that was read while the clock was ahead does not delay the next reading': `
       ${back}, details shortened, clock +40 d, hourly 1, clock -40 d, use revoked, details now, hourly 1, use active`,
   })

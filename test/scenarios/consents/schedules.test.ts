@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { samples, type World } from '../../../src/simulation/index.ts'
+import { holdingAnswer } from '../../support/answers.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { dayMs, hourMs } from '../../support/pass-time.ts'
@@ -15,12 +16,7 @@ async function settleHourly({ averba, clock }: World, hours: number): Promise<vo
   }
 }
 
-const schedulesOf = async (world: World) =>
-  (await eventsOf(world, 'subject.scheduled', 'subject.unscheduled')).map(event => [
-    event.type,
-    event.data,
-    event.actor?.ref,
-  ])
+const schedulesOf = (world: World) => eventsOf(world, 'subject.scheduled', 'subject.unscheduled')
 
 test('the interval of a subject can be changed, ended and begun again at any time', async () => {
   const world = await openWorld()
@@ -52,7 +48,8 @@ test('the interval of a subject can be changed, ended and begun again at any tim
   // No reading of the former schedule is left.
   expect(await averba.effects.list({ state: 'pending' })).toHaveLength(1)
 
-  expect(await schedulesOf(world)).toEqual([
+  const recorded = await schedulesOf(world)
+  expect(recorded.map(({ type, data, actor }) => [type, data, actor?.ref])).toEqual([
     ['subject.scheduled', { everyMs: 2 * hourMs }, 'clerk-7'],
     ['subject.unscheduled', {}, 'clerk-7'],
     ['subject.scheduled', { everyMs: dayMs }, 'clerk-7'],
@@ -76,20 +73,14 @@ test('an unchanged schedule records no event; a wrong one, or one of no subject,
 })
 
 test('a reading under way when its schedule ends is recorded and schedules no other', async () => {
-  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const world = await openWorld({
-    async intercept(request, forward) {
-      asked.resolve()
-      await answered.promise
-      return forward(request)
-    },
-  })
+  const { intercept, given, release } = holdingAnswer(() => true)
+  const world = await openWorld({ intercept })
   const { consents, effects, settle } = world.averba
   const subject = await consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
   const settling = settle()
-  await asked.promise
+  await given
   await consents.schedule({ subject }, { syncEveryMs: null })
-  answered.resolve()
+  release()
   await settling
   expect(await consents.list({ subject })).not.toEqual([])
   for (const state of ['pending', 'cancelled'] as const) expect(await effects.list({ state })).toEqual([])
@@ -116,10 +107,8 @@ test('a wrong entry stops enrolAll, and the people before it are enrolled', asyn
   const world = await openWorld()
   const people = [{ cpf: cpfOf(1) }, { cpf: cpfOf(2) }, { cpf: '11111111111' }, { cpf: cpfOf(3) }]
   const refs: string[] = []
-  const enrolling = async () => {
-    for await (const ref of world.averba.consents.enrolAll(people)) refs.push(ref)
-  }
-  await refuses('INVALID_CPF', enrolling())
+  const enrolling = Array.fromAsync(world.averba.consents.enrolAll(people), ref => refs.push(ref))
+  await refuses('INVALID_CPF', enrolling)
   expect(await world.averba.views.selectFrom('subjects').selectAll().execute()).toHaveLength(2)
   expect(refs).toHaveLength(2)
   const personal = world.averba.consents.enrolAll([{ cpf: cpfOf(4) }], { correlationId: `import-${cpfOf(1)}` })
@@ -150,23 +139,20 @@ test('the default interval applies only to subjects without one set or ended', a
   const world = await openWorld({ averba: { consentService: consentServiceWith({ syncEveryMs: 24 * hourMs }) } })
   const { consents, validations } = world.averba
   const intervals = async () =>
-    (await consents.syncPlan()).intervals.map(({ syncEveryMs, subjects }) => [syncEveryMs, subjects])
+    (await consents.syncPlan()).intervals.map(each => [each.syncEveryMs / hourMs, each.subjects])
   const subject = await consents.enrol({ cpf: cpfOf(1) }, { syncEveryMs: hourMs })
   await consents.enrol({ cpf: cpfOf(1) })
-  expect(await intervals()).toEqual([[hourMs, 1]])
+  expect(await intervals()).toEqual([[1, 1]])
   await consents.schedule({ subject }, { syncEveryMs: null })
   for await (const _ of consents.enrolAll([{ cpf: cpfOf(1) }])) expect(await intervals()).toEqual([])
   await consents.enrol({ cpf: cpfOf(1) }, { syncEveryMs: hourMs })
-  expect(await intervals()).toEqual([[hourMs, 1]])
+  expect(await intervals()).toEqual([[1, 1]])
   // A person known from a validation has not been enrolled before.
   await validations.validate({ id: 'v1', cpf: cpfOf(2), claims: { nome: 'FULANO' } }, { waitMs: 0 })
-  expect(await intervals()).toEqual([[hourMs, 1]])
+  expect(await intervals()).toEqual([[1, 1]])
   await consents.enrol({ cpf: cpfOf(2) })
   await consents.enrol({ cpf: cpfOf(3) })
-  expect(await intervals()).toEqual([
-    [hourMs, 1],
-    [24 * hourMs, 2],
-  ])
+  expect((await intervals()).join('; ')).toBe('1,1; 24,2')
 })
 
 test('syncPlan computes how fresh consents can be kept, and logs when that is not enough', async () => {
@@ -184,10 +170,7 @@ test('syncPlan computes how fresh consents can be kept, and logs when that is no
   expect((await tight.averba.health({ only: ['consents'] })).checks).toMatchObject([{ ok: false, detail }])
   expect(lines).toEqual([])
   const plan = await tight.averba.consents.syncPlan()
-  expect(plan).toMatchObject({
-    ok: false,
-    requestsPerSecond: 0.1,
-    intervals: [{ syncEveryMs: 100_000, subjects: 20, keptMs: 200_000 }],
-  })
+  const intervals = [{ syncEveryMs: 100_000, subjects: 20, keptMs: 200_000 }]
+  expect(plan).toMatchObject({ ok: false, requestsPerSecond: 0.1, intervals })
   expect(lines).toMatchObject([{ message: 'consents cannot be read as often as configured', detail: plan.detail }])
 })

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { type Consent, type ConsentNotEffectiveError, valueOf } from '../../../src/index.ts'
 import type { WorldOptions } from '../../../src/simulation/index.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
@@ -156,9 +156,8 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
     },
     options,
   )
-  const { world, subject, which } = given
+  const { averba, clock, consentService, faults, samples, subject, which, world } = given
   id = which.id
-  const { averba, clock, consentService, faults, samples } = world
   const { consents } = averba
   const service = 'consentService'
   const peer = { clientName: 'gestora' }
@@ -277,13 +276,17 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
   }
   const forms = Object.entries(steps).map(([form, take]) => [formOf(form), take] as const)
   const play = (story: string) => playStory(forms, story)
+  let isOver = false
 
-  /** Lets all that is under way end, and checks that the views can be rebuilt as they are. */
+  /** Lets all that is under way end, and checks that the views can be rebuilt as they are: at the latest with the test. */
   async function end(): Promise<void> {
+    if (isOver) return
+    isOver = true
     await play('open all')
     await clock.finish(Promise.all(begun))
     expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   }
+  onTestFinished(end)
 
   return { ...given, shown, play, end }
 }
@@ -295,8 +298,7 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
 export function tell(stories: Readonly<Record<string, string>>, options?: WorldOptions): void {
   test.each(Object.entries(stories))('%s', async (_, story) => {
     const [, first, steps = ''] = /^\s*(?:(PENDENTE): )?(.*)$/s.exec(story) ?? []
-    const { play, end } = await givenStory(first === 'PENDENTE' ? first : 'ATIVO', options)
+    const { play } = await givenStory(first === 'PENDENTE' ? first : 'ATIVO', options)
     await play(steps)
-    await end()
   })
 }

@@ -1,5 +1,5 @@
-import { expect, test, vi } from 'vitest'
-import { diagnoseStore, environmentKeys, type Keys, openAverba, verifyLog } from '../../../src/index.ts'
+import { expect, test } from 'vitest'
+import { diagnoseStore, type Keys, openAverba, verifyLog } from '../../../src/index.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { openKeyring } from '../../../src/vault/keyring.ts'
 import { KeyringFile } from '../../../src/vault/keyring-file.ts'
@@ -33,22 +33,18 @@ test('an epoch of a process that died does not affect running processes', async 
 })
 
 test('a log opens while an erasure begins an epoch after the keyring was read', async () => {
-  vi.stubEnv('AVERBA_EPOCHS_ROOT', Buffer.alloc(32, 7).toString('base64'))
-  const held = environmentKeys({ variable: 'AVERBA_EPOCHS_ROOT' })
-  vi.unstubAllEnvs()
+  const turn = async (bytes: Uint8Array) => bytes.map(byte => byte ^ 1)
+  const held: Keys = { id: 'kms-1', wrap: turn, unwrap: turn, destroyEpoch: async () => undefined }
   const store = temporaryStore()
   const { averba, clock } = await openWorld({ averba: { store, keys: held } })
   const subject = await averba.consents.enrol({ cpf: '25774435016' })
   const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const slow: Keys = {
-    ...held,
-    async unwrap(wrapped, name) {
-      asked.resolve()
-      await answered.promise
-      return held.unwrap(wrapped, name)
-    },
+  const unwrap = async (wrapped: Uint8Array) => {
+    asked.resolve()
+    await answered.promise
+    return turn(wrapped)
   }
-  const opening = openAverba({ store, clock, keys: slow })
+  const opening = openAverba({ store, clock, keys: { ...held, unwrap } })
   await asked.promise
   await clock.finish(averba.subjects.erase({ subject }, erasure))
   answered.resolve()

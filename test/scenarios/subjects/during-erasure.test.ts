@@ -1,12 +1,25 @@
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { Engine } from '../../../src/engine/engine.ts'
 import { diagnoseStore, valueOf, verifyLog } from '../../../src/index.ts'
 import { Owners } from '../../../src/store/owners/owners.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
+import { givenConsent } from '../../support/given-consent.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+
+/** Does something after each look for what an erasure has to destroy, with the number of the look. */
+function afterEachLook(act: (look: number) => Promise<unknown>) {
+  const { survey } = Owners.prototype
+  const looking = vi.spyOn(Owners.prototype, 'survey').mockImplementation(async function (this: Owners, whom) {
+    const found = await survey.call(this, whom)
+    await act(looking.mock.calls.length)
+    return found
+  })
+  onTestFinished(() => looking.mockRestore())
+  return looking
+}
 
 test('erasing a person who acted for others destroys nothing of the others', async () => {
   const store = temporaryStore()
@@ -47,41 +60,22 @@ test('a person who constantly acts for others can be erased', async () => {
   const guardian = await averba.consents.enrol({ cpf: cpfOf(1) })
   const subject = await averba.consents.enrol({ cpf: cpfOf(2) })
   const ask = { actor: { kind: 'subject', ref: guardian } } as const
-  const look = Owners.prototype.survey
-  let acts = 0
-  vi.spyOn(Owners.prototype, 'survey').mockImplementation(async function (this: Owners, whom) {
-    const found = await look.call(this, whom)
-    acts += 1
-    await averba.subjects.hold({ subject }, `processo ${acts}`, ask)
-    return found
-  })
+  const looking = afterEachLook(look => averba.subjects.hold({ subject }, `processo ${look}`, ask))
   expect((await averba.subjects.erase({ subject: guardian }, asked)).subject).toBe(guardian)
-  expect(acts).toBe(1)
-  vi.restoreAllMocks()
+  expect(looking).toHaveBeenCalledTimes(1)
 })
 
 test('a call requested for a person during the erasure is cancelled too', async () => {
-  const { averba, consentService } = await openWorld()
-  const cpf = cpfOf(1)
-  const subject = await averba.consents.enrol({ cpf })
-  const id = consentService.addConsent({ cpf, status: 'PENDENTE' })
-  await averba.consents.sync({ subject })
-  const look = Owners.prototype.survey
-  let looks = 0
-  vi.spyOn(Owners.prototype, 'survey').mockImplementation(async function (this: Owners, whom) {
-    const found = await look.call(this, whom)
-    looks += 1
-    if (looks === 1) {
-      // Only the part that the call will open names the person.
-      const held = vi.spyOn(Engine.prototype, 'perform').mockResolvedValue()
-      await averba.consents.approve({ subject, id }, { waitMs: 0 })
-      held.mockRestore()
-    }
-    return found
+  const { averba, subject, which } = await givenConsent('PENDENTE')
+  const looking = afterEachLook(async look => {
+    if (look > 1) return
+    // Only the part that the call will open names the person.
+    const held = vi.spyOn(Engine.prototype, 'perform').mockResolvedValue()
+    await averba.consents.approve(which, { waitMs: 0 })
+    held.mockRestore()
   })
   const { destroyed } = await averba.subjects.erase({ subject }, asked)
-  vi.restoreAllMocks()
-  expect(looks).toBe(2)
+  expect(looking).toHaveBeenCalledTimes(2)
   expect(destroyed.calls).toHaveLength(1)
   const changes = (await averba.effects.list()).filter(({ type }) => type === 'consentService.changeStatus')
   expect(changes).toMatchObject([{ state: 'cancelled' }])

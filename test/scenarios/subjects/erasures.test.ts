@@ -6,7 +6,9 @@ import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { openKeyring } from '../../../src/vault/keyring.ts'
 import { KeyringFile } from '../../../src/vault/keyring-file.ts'
 import type { Json } from '../../../src/vocabulary/message.ts'
-import { readConsent } from '../../support/given-consent.ts'
+import { checkOf } from '../../support/check-of.ts'
+import { eventsOf } from '../../support/events-of.ts'
+import { givenConsent, readConsent } from '../../support/given-consent.ts'
 import { hourMs, passTime } from '../../support/pass-time.ts'
 import { refuses } from '../../support/refuses.ts'
 import { Sqlite } from '../../support/sqlite.ts'
@@ -42,10 +44,9 @@ test('a person is erased in one transaction, and a deep check explains every mis
   expect(checkErasureReceipt(receipt)).toEqual([])
   expect(await averba.effects.get(pending?.id ?? '')).toMatchObject({ state: 'cancelled' })
 
-  await refuses('SUBJECT_ERASED', averba.consents.sync({ subject }))
-  await refuses('SUBJECT_ERASED', averba.consents.list({ subject }))
-  await refuses('SUBJECT_ERASED', averba.consents.approve(which))
-  await refuses('SUBJECT_ERASED', averba.logins.state({ subject }))
+  const { approve, list, sync } = averba.consents
+  for (const call of [sync, list, averba.logins.state]) await refuses('SUBJECT_ERASED', call({ subject }))
+  await refuses('SUBJECT_ERASED', approve(which))
   await refuses('NOT_FOUND', averba.consents.sync({ cpf: samples.cpf }))
   const again = await averba.consents.enrol({ cpf: samples.cpf })
   expect(again).not.toBe(subject)
@@ -66,8 +67,8 @@ async function givenErased(options: Partial<AverbaOptions>, before: (store: stri
   await averba.consents.enrol({ cpf: samples.cpf })
   before(store)
   const { subject, completed } = await averba.subjects.erase({ cpf: samples.cpf }, asked)
-  const check = async () => (await averba.health({ only: ['erasures'] })).checks[0]
-  return { ...world, subject, completed, check, receipt: () => averba.subjects.receipt(subject), world }
+  const check = () => checkOf(averba, 'erasures')
+  return { completed, check, receipt: () => averba.subjects.receipt(subject), world }
 }
 
 test('an erasure that is not complete after a day is told of, with the reason', async () => {
@@ -106,25 +107,23 @@ test('while the key service refuses to destroy an epoch, settling goes on, and t
 })
 
 test('an erasure whose calls no process makes is told of', async () => {
-  const { check, clock, world } = await givenErased({ backupRetentionDays: 1 })
-  await clock.advance(47 * hourMs)
+  const { check, world } = await givenErased({ backupRetentionDays: 1 })
+  await world.clock.advance(47 * hourMs)
   expect(await check()).toMatchObject({ ok: true })
-  await clock.advance(2 * hourMs)
+  await world.clock.advance(2 * hourMs)
   expect(await check()).toMatchObject({ ok: false, detail: expect.stringMatching(/: no process makes its calls$/) })
   await passTime(world, hourMs)
   expect(await check()).toMatchObject({ ok: true })
 })
 
 test('a reveal is recorded before anything is opened, and returns no destroyed data', async () => {
-  const { averba, samples } = await openWorld()
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  valueOf(await averba.consents.sync({ subject }))
+  const { averba, samples, subject } = await givenConsent('ATIVO')
   const row = await averba.views.selectFrom('consents').selectAll().executeTakeFirstOrThrow()
   const asking = { actor: { kind: 'person', ref: 'atendente-7' }, purpose: 'atendimento ao titular' } as const
   const { reveal } = averba.subjects
   const { consent, status } = row
   expect(await reveal(row, asking)).toMatchObject({ consent, status, record: { id: expect.any(String) } })
-  const seen = () => Array.fromAsync(averba.log.read({ types: ['reveal.recorded'] }))
+  const seen = () => eventsOf({ averba }, 'reveal.recorded')
   const data = { parts: [row.record], owners: [`subject-${subject}`], purpose: asking.purpose }
   expect(await seen()).toMatchObject([{ actor: asking.actor, data }])
 

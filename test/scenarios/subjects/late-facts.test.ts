@@ -1,7 +1,10 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Averba, replayLog, valueOf, verifyLog } from '../../../src/index.ts'
+import { busy, holdingAnswer } from '../../support/answers.ts'
+import { isChange, isList } from '../../support/consent-requests.ts'
 import { readConsent } from '../../support/given-consent.ts'
+import { isValidation } from '../../support/open-validating.ts'
 import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
 import { applyPlan, inboxOf } from '../../support/portal.ts'
 import { refuses } from '../../support/refuses.ts'
@@ -10,44 +13,30 @@ import { openWorld } from '../../support/world.ts'
 
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
-/** Answers that leave, and then wait. */
-const hold = () => ({ isOn: false, left: Promise.withResolvers<void>(), let: Promise.withResolvers<void>() })
-
-/** A world that can delay the answers of one operation, and whose log is verified at the end of the test. */
-async function holding(path: RegExp, method = 'GET') {
-  const held = hold()
+/** A world that holds back the first answer to such a request, and whose log is verified at the end of the test. */
+async function holding(isOne: (request: Request) => boolean) {
+  const { intercept, given, release } = holdingAnswer(isOne)
   const store = temporaryStore()
-  const world = await openWorld({
-    averba: { store },
-    async intercept(request, forward) {
-      const answer = await forward(request)
-      if (held.isOn && request.method === method && path.test(new URL(request.url).pathname)) {
-        held.left.resolve()
-        await held.let.promise
-      }
-      return answer
-    },
-  })
+  const world = await openWorld({ averba: { store }, intercept })
   onTestFinished(async () => {
     await world.close()
     expect((await verifyLog({ store })).faults).toEqual([])
     expect((await replayLog({ store })).divergence).toBeUndefined()
   })
-  return { ...world, held, store, world }
+  return { ...world, given, release, store, world }
 }
 
 const eventsOf = ({ log }: Averba, after = 0) => Array.fromAsync(log.read({ after }))
 
 test('a list under way during an erasure is recorded as unexpected and brings back no personal data', async () => {
-  const { averba, samples, held } = await holding(/consentimentos\/\d+$/)
+  const { averba, samples, given, release } = await holding(isList)
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  held.isOn = true
   const syncing = averba.consents.sync({ subject })
-  await held.left.promise
+  await given
   const { destroyed } = await averba.subjects.erase({ subject }, asked)
   expect(destroyed.calls).toEqual([`subject-${subject}/2/0`])
   const before = (await eventsOf(averba)).length
-  held.let.resolve()
+  release()
   expect(await syncing).toMatchObject({ status: 'declined', problem: { code: 'SUBJECT_ERASED' } })
   const late = await eventsOf(averba, before)
   expect(late).toMatchObject([{ type: 'subject.unexpected', anomaly: 'its data subject was erased' }])
@@ -58,14 +47,13 @@ test('a list under way during an erasure is recorded as unexpected and brings ba
 })
 
 test('a late answer to a change is recorded without parts and requests no call', async () => {
-  const { averba, held, world } = await holding(/status/, 'PUT')
+  const { averba, given, release, world } = await holding(isChange)
   const { subject, which } = await readConsent(world, 'PENDENTE')
-  held.isOn = true
   const approving = averba.consents.approve(which)
-  await held.left.promise
+  await given
   await averba.subjects.erase({ subject }, asked)
   const before = (await eventsOf(averba)).length
-  held.let.resolve()
+  release()
   // The service made the change.
   expect(await approving).toMatchObject({ status: 'unknown', next: 'person' })
   const late = await eventsOf(averba, before)
@@ -76,13 +64,12 @@ test('a late answer to a change is recorded without parts and requests no call',
 })
 
 test('a late answer to a validation leaves no claims and no result', async () => {
-  const { averba, samples, held } = await holding(/validate/, 'POST')
+  const { averba, samples, given, release } = await holding(isValidation)
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  held.isOn = true
   const validating = averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } })
-  await held.left.promise
+  await given
   await averba.subjects.erase({ subject }, asked)
-  held.let.resolve()
+  release()
   // It was paid.
   expect(await validating).toMatchObject({ status: 'unknown', next: 'person' })
   const answered = (await eventsOf(averba)).find(event => event.type === 'validation.answered')
@@ -94,24 +81,16 @@ test('a late answer to a validation leaves no claims and no result', async () =>
 })
 
 test('of the calls that an erasure ends, sent ones are in doubt and unsent ones are declined', async () => {
-  const held = hold()
-  const statuses: (number | undefined)[] = []
+  const { intercept, given, release } = holdingAnswer(isValidation)
+  const answers = [busy(3_600), busy(3_600, 503)]
   const { averba, samples } = await openWorld({
-    async intercept(request, forward) {
-      if (!request.url.includes('/validate/pf')) return forward(request)
-      const status = statuses.shift()
-      if (status !== undefined) return Response.json({}, { status, headers: { 'retry-after': '3600' } })
-      held.left.resolve()
-      await held.let.promise
-      return forward(request)
-    },
+    intercept: async (...asked) => (isValidation(asked[0]) ? answers.shift() : undefined) ?? intercept(...asked),
   })
   const ask = (id: string, more = {}) =>
     averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } }, more)
-  statuses.push(429, 503)
   for (const id of ['put off', 'put off too']) expect(await ask(id)).toMatchObject({ status: 'deferred' })
   const away = ask('away')
-  await held.left.promise
+  await given
   await averba.subjects.erase({ cpf: samples.cpf }, asked)
   const isRefused = (asking: Promise<unknown>, became: string) =>
     refuses('SUBJECT_ERASED', asking, {
@@ -120,7 +99,7 @@ test('of the calls that an erasure ends, sent ones are in doubt and unsent ones 
   // Also while the call is under way.
   await isRefused(ask('away', { waitMs: 0 }), 'Its call was perhaps made')
   for (const id of ['put off', 'put off too']) await isRefused(ask(id), 'Its call had no effect')
-  held.let.resolve()
+  release()
   expect(await away).toMatchObject({ status: 'unknown', next: 'person' })
   await isRefused(ask('away'), 'Its call was perhaps made')
 })
@@ -174,14 +153,13 @@ test('scheduled readings end with the person, and handlers are not called withou
 })
 
 test('a log stays verifiable after an erasure that kept parts, late facts and a second erasure', async () => {
-  const { averba, held, samples, store, world } = await holding(/status/, 'PUT')
+  const { averba, given, release, samples, store, world } = await holding(isChange)
   const { subject, which } = await readConsent(world, 'PENDENTE')
   valueOf(await averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } }))
-  held.isOn = true
   const approving = averba.consents.approve(which)
-  await held.left.promise
+  await given
   const first = await averba.subjects.erase({ subject }, { ...asked, keep: ['validation.result'] })
-  held.let.resolve()
+  release()
   expect(await approving).toMatchObject({ status: 'unknown', next: 'person' })
 
   // The same person is enrolled again, and the log continues.

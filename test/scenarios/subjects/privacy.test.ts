@@ -4,6 +4,7 @@ import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { AverbaError, portalAccessKeys, type SubjectRef, valueOf } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
+import { eventsOf } from '../../support/events-of.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
@@ -23,6 +24,8 @@ const canaries = {
   chaveAutenticacao: 'Basic canario',
 } as const
 
+const asking = { actor: { kind: 'person', ref: 'a' }, purpose: 'auditoria' } as const
+
 /** Everything that is written for others: a bundle, proofs, reports of a person and of an erased one, a receipt. */
 async function showToOthers({ averba, clock }: World, subject: SubjectRef, id: string, dir: string) {
   const { audit, subjects } = averba
@@ -31,9 +34,7 @@ async function showToOthers({ averba, clock }: World, subject: SubjectRef, id: s
   const period = { from: '2000-01-01T00:00:00.000Z', until: now }
   const html = { format: 'html' } as const
   await audit.export(dir)
-  let validation = ''
-  for await (const { id } of averba.log.read({ types: ['validation.requested'] })) validation = id
-  const asking = { actor: { kind: 'person', ref: 'a' }, purpose: 'auditoria' } as const
+  const [validation] = await eventsOf({ averba }, 'validation.requested')
   const before: [string, string][] = [
     ['report', await subjects.report({ cpf: canaries.cpf })],
     ['page', await subjects.report({ cpf: canaries.cpf }, html)],
@@ -41,7 +42,7 @@ async function showToOthers({ averba, clock }: World, subject: SubjectRef, id: s
     ['consent page', await audit.prove(consent, html)],
     ['event proof', await audit.prove(2)],
     // Only for readers with a verifier.
-    ['disclosure', await audit.disclose(validation, asking)],
+    ['disclosure', await audit.disclose(validation?.id ?? '', asking)],
     ['processing', await audit.processingReport(period)],
     ['processing page', await audit.processingReport(period, html)],
   ]
@@ -169,23 +170,14 @@ test('what a service quotes from its request is neither stored nor shown', async
     ...(await averba.subscriptions.apply(plan)),
   ]
   expect(outcomes.map(each => each.status)).toEqual(['declined', 'declined', 'unknown', 'declined'])
-  const errors = outcomes.map(each => {
-    try {
-      return valueOf<unknown>(each)
-    } catch (error) {
-      return error
-    }
-  })
-  const events: unknown[] = []
-  const asking = { actor: { kind: 'person', ref: 'a' }, purpose: 'auditoria' } as const
+  const errors = await Promise.all(
+    outcomes.map(async each => valueOf<unknown>(each)).map(each => each.catch(error => error)),
+  )
+  const events = await Array.fromAsync(averba.log.read())
+  const answers = events.flatMap(({ id, parts = [] }) => parts.map(({ name }) => ({ part: `${id}/${name}` })))
   const opened: unknown[] = []
-  for await (const event of averba.log.read()) {
-    events.push(event)
-    for (const { name } of event.parts ?? []) {
-      if (name !== 'problem' && name !== 'unreadable') continue
-      opened.push(await averba.subjects.reveal({ part: `${event.id}/${name}` }, asking))
-    }
-  }
+  for (const { part } of answers)
+    if (/\/(problem|unreadable)$/.test(part)) opened.push(await averba.subjects.reveal({ part }, asking))
   expect(opened).toHaveLength(4)
   const effects = await averba.effects.list()
   await world.close()

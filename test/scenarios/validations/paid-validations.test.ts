@@ -1,12 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { diagnoseStore, valueOf } from '../../../src/index.ts'
+import { type Averba, diagnoseStore, valueOf } from '../../../src/index.ts'
 import { samples, type World } from '../../../src/simulation/index.ts'
 import { answering } from '../../support/answers.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { isValidation, openValidating, validate } from '../../support/open-validating.ts'
 import { hourMs } from '../../support/pass-time.ts'
+import { refuses } from '../../support/refuses.ts'
 import { temporaryFolder, temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine, openServices, openWorld, validationServiceWith } from '../../support/world.ts'
 
@@ -17,6 +18,9 @@ const claims = { nome: 'Maria de Exemplo Souza' }
 /** A world with a limit on the paid calls of a day. */
 const worldWith = (paidPerDayMax: number) =>
   openWorld({ averba: { validationService: validationServiceWith({ paidPerDayMax }) } })
+
+const rowsOf = ({ validations }: Averba, filter?: Parameters<Averba['validations']['list']>[0]) =>
+  Array.fromAsync(validations.list(filter))
 
 /** Loses the answer of the next validation. */
 const loseNextAnswer = ({ faults }: World) => faults.add({ kind: 'lose', service: 'validationService', times: 1 })
@@ -32,12 +36,10 @@ test('an inconclusive validation is resolved by a person, with a sealed note, an
   const actor = { kind: 'person', ref: 'operator-7' } as const
   const resolution = { charged: false, note: 'nota-canario: not on the invoice' }
   await validations.resolve('a', resolution, { actor })
-  expect(await validations.get('a')).toMatchObject({
-    state: 'resolved',
-    resolved: { ...resolution, at: '2026-11-20T12:00:00.000Z' },
-  })
-  expect(await Array.fromAsync(validations.list({ state: 'inconclusive' }))).toEqual([])
-  expect(await Array.fromAsync(validations.list({ state: 'resolved' }))).toMatchObject([{ id: 'a' }])
+  const resolved = { ...resolution, at: '2026-11-20T12:00:00.000Z' }
+  expect(await validations.get('a')).toMatchObject({ state: 'resolved', resolved })
+  expect(await rowsOf(averba, { state: 'inconclusive' })).toEqual([])
+  expect(await rowsOf(averba, { state: 'resolved' })).toMatchObject([{ id: 'a' }])
   const report = JSON.parse(await averba.subjects.report({ cpf }, { format: 'json', language: 'en' }))
   const outcome = 'resolved: the answer was lost; it was not charged'
   expect(report.validations).toMatchObject([{ id: 'a', state: 'resolved', outcome }])
@@ -50,9 +52,9 @@ test('an inconclusive validation is resolved by a person, with a sealed note, an
   expect(await validations.get('a')).toMatchObject({ state: 'resolved', resolved: { charged: true } })
   expect(await validate(averba, 'a')).toMatchObject(declined('CHARGED_WITHOUT_RESULT'))
   valueOf(await validate(averba, 'b'))
-  await expect(validations.resolve('b', { charged: true })).rejects.toMatchObject({ code: 'REFUSED' })
-  await expect(validations.resolve('c', { charged: true })).rejects.toMatchObject({ code: 'NOT_FOUND' })
-  await expect(validations.resolve('a', {} as never)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await refuses('REFUSED', validations.resolve('b', { charged: true }))
+  await refuses('NOT_FOUND', validations.resolve('c', { charged: true }))
+  await refuses('INVALID_INPUT', validations.resolve('a', {} as never))
   const reason = 'nota-canario: the customer waits'
   valueOf(await validations.validate({ id: 'd', cpf, claims, again: { of: 'a', reason } }))
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
@@ -68,27 +70,26 @@ test('an inconclusive validation can be paid again once', async () => {
   const { validations } = world.averba
   const again = { of: 'a', reason: 'the customer waits' }
   const payAgain = (id: string, input = {}) => validations.validate({ id, cpf, claims, again, ...input })
-  await expect(payAgain('x')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await refuses('NOT_FOUND', payAgain('x'))
   await loseNextAnswer(world)
   await validate(world.averba, 'a')
   // Neither error uses up the one repetition.
   for (const other of [{ cpf: otherCpf }, { claims: { nome: 'OUTRA' } }])
-    await expect(payAgain('y', other)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    await refuses('INVALID_INPUT', payAgain('y', other))
   const both = await Promise.allSettled([payAgain('b'), payAgain('c')])
   expect(both.map(each => each.status).sort()).toEqual(['fulfilled', 'rejected'])
   expect(both.find(each => each.status === 'rejected')?.reason).toMatchObject({ code: 'REFUSED' })
   expect(world.validationService.answered).toBe(2)
-  const [first, second, ...others] = await Array.fromAsync(validations.list())
-  expect(first).toMatchObject({ id: 'a', state: 'inconclusive', againBy: second?.id })
-  expect(second).toMatchObject({ state: 'answered', againOf: 'a' })
-  expect(others).toEqual([])
+  const rows = await rowsOf(world.averba)
+  const [, second] = rows
+  const first = { id: 'a', state: 'inconclusive', againBy: second?.id }
+  expect(rows).toMatchObject([first, { state: 'answered', againOf: 'a' }])
   // A person may still resolve the first one: charged, it is closed without its result.
   await validations.resolve('a', { charged: true })
   const problem = { status: 0, code: 'CHARGED_WITHOUT_RESULT' }
   expect(await validate(world.averba, 'a')).toMatchObject({ status: 'declined', problem })
   expect(world.validationService.answered).toBe(2)
-  const ofAnswered = { of: second?.id ?? '', reason: 'for nothing' }
-  await expect(payAgain('d', { again: ofAnswered })).rejects.toMatchObject({ code: 'REFUSED' })
+  await refuses('REFUSED', payAgain('d', { again: { of: second?.id ?? '', reason: 'for nothing' } }))
 })
 
 test('a validation sends its trace id in the configured header, and the list has it', async () => {
@@ -101,7 +102,7 @@ test('a validation sends its trace id in the configured header, and the list has
     }),
   })
   for (const id of ['a', 'b']) valueOf(await validate(averba, id))
-  expect(await Array.fromAsync(averba.validations.list(), ({ traceId }) => traceId)).toEqual(sent)
+  expect((await rowsOf(averba)).map(({ traceId }) => traceId)).toEqual(sent)
   expect(new Set(sent).size).toBe(2)
 })
 
@@ -111,7 +112,7 @@ test('the daily budget is exact for concurrent validations', async () => {
   const refused = asked.filter(each => each.status === 'rejected')
   expect(refused).toMatchObject(Array(15).fill({ reason: { code: 'BUDGET_SPENT' } }))
   expect(validationService.answered).toBe(5)
-  expect(await Array.fromAsync(averba.validations.list())).toHaveLength(5)
+  expect(await rowsOf(averba)).toHaveLength(5)
   // The same id again costs nothing and needs no budget.
   expect(await validate(averba, 'p0')).toMatchObject({ status: 'settled', replayed: true })
 })
@@ -124,12 +125,12 @@ test('the budget restarts with the day in Brasilia, and a refused id can be used
   expect(asked.map(each => [each.status, each.replayed]).sort()).toEqual([false, true, true].map(is => ['settled', is]))
   expect(world.validationService.answered).toBe(1)
   const hint = expect.stringMatching(/after midnight in Brasilia.*paidPerDayMax/)
-  await expect(ask('b')).rejects.toMatchObject({ code: 'BUDGET_SPENT', hint })
+  await refuses('BUDGET_SPENT', ask('b'), { hint })
   await world.clock.advance(15 * hourMs - 1)
-  await expect(ask('b')).rejects.toMatchObject({ code: 'BUDGET_SPENT' })
+  await refuses('BUDGET_SPENT', ask('b'))
   await world.clock.advance(1)
   expect(valueOf(await ask('b')).state).toBe('answered')
-  await expect(ask('c')).rejects.toMatchObject({ code: 'BUDGET_SPENT' })
+  await refuses('BUDGET_SPENT', ask('c'))
 })
 
 test('processes of one store share the budget, also one that opens later', async () => {
@@ -142,7 +143,7 @@ test('processes of one store share the budget, also one that opens later', async
   expect(refused).toMatchObject(Array(24 - 7).fill({ reason: { code: 'BUDGET_SPENT' } }))
   expect(services.validationService.answered).toBe(7)
   for (const engine of engines) await engine.close()
-  await expect(validate(await openEngine(options), 'later')).rejects.toMatchObject({ code: 'BUDGET_SPENT' })
+  await refuses('BUDGET_SPENT', validate(await openEngine(options), 'later'))
 })
 
 test('a recent definitive result is reused for the same person and claims at no cost', async () => {
@@ -170,7 +171,7 @@ test('a recent definitive result is reused for the same person and claims at no 
   valueOf(await ask('e', { cpf: otherCpf }))
   expect(validationService.answered).toBe(4)
   expect(valueOf(await ask('f')).reusedFrom).toBe('d')
-  await expect(validate(averba, 'g')).rejects.toMatchObject({ code: 'BUDGET_SPENT' })
+  await refuses('BUDGET_SPENT', validate(averba, 'g'))
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
 })
 
@@ -225,18 +226,16 @@ test('unavailable, not evaluated and inconclusive results are never reused', asy
 
 test('validations are listed page by page, by state and by request time', async () => {
   const world = await openWorld()
-  const { validations } = world.averba
-  const ids = Array.from({ length: 230 }, (_, i) => `p${i}`)
+  const ids = Array.from({ length: 130 }, (_, i) => `p${i}`)
   for (const id of ids) {
-    if (id === 'p99' || id === 'p200') await loseNextAnswer(world)
+    if (id === 'p99' || id === 'p120') await loseNextAnswer(world)
     await validate(world.averba, id)
     await world.clock.advance(60_000)
   }
-  const idsOf = (filter: Parameters<typeof validations.list>[0]) =>
-    Array.fromAsync(validations.list(filter), ({ id }) => id)
+  const idsOf = async (filter: Parameters<typeof rowsOf>[1]) => (await rowsOf(world.averba, filter)).map(({ id }) => id)
   expect(await idsOf({})).toEqual(ids)
-  expect(await idsOf({ state: 'inconclusive' })).toEqual(['p99', 'p200'])
+  expect(await idsOf({ state: 'inconclusive' })).toEqual(['p99', 'p120'])
   const [from, until] = ['2026-11-20T12:10:00.000Z', '2026-11-20T12:13:00.000Z']
   expect(await idsOf({ from, until })).toEqual(['p10', 'p11', 'p12'])
-  await expect(idsOf({ from: '2026-11-20' })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await refuses('INVALID_INPUT', idsOf({ from: '2026-11-20' }))
 })

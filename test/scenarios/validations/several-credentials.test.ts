@@ -132,20 +132,22 @@ test('two refused secrets cause one token request each, however often they are u
   expect(asked).toEqual(['antigo', 'novo'].map(secret => `chave-de-exemplo:${secret}`))
 })
 
-test('a token is sent only to its own gateway, also if another has the same key and secret', async () => {
+test('a token is sent only to its own gateway for its own contract, also if another has the same key or secret', async () => {
   const [clock, store] = [new VirtualClock(), temporaryStore()]
   const asked: string[] = []
-  const places = Array(3).fill(['demonstracao', 'producao']).flat()
+  const places = Array(3).fill(['a@demonstracao', 'a@producao', 'b@producao']).flat()
   for (const [n, place] of places.entries()) {
+    const [consumerKey, service] = place.split('@')
     const fetch = async (request: Request) => {
       if (isToken(request)) return Response.json({ access_token: `${place}-${asked.push(place)}`, expires_in: 3_600 })
       expect(credentialsOf(request)).toMatch(`${place}-`)
       return Response.json({ nome: true })
     }
-    const validationService = { baseUrl: `https://${place}.exemplo.br`, service: place }
-    const url = `https://${place}.exemplo.br/token`
-    const averba = await openValidating({ store, clock, fetch, validationService }, { url })
-    valueOf(await validate(averba, `${place}-${n}`))
+    const baseUrl = `https://${service}.exemplo.br`
+    const options = { store, clock, fetch, validationService: { baseUrl, service } }
+    const averba = await openValidating(options, { url: `${baseUrl}/token`, consumerKey })
+    // With the token that it has, if the one before was for the same contract.
+    for (const id of [`${place}-${n}`, `${place}-${n}-again`]) valueOf(await validate(averba, id))
     await averba.close()
   }
   expect(asked).toEqual(places)

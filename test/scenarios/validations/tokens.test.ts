@@ -39,17 +39,16 @@ test('200 operations in flight when the token ends cost one token request', asyn
       return undefined
     }),
   })
-  const calls = Array.from({ length: 200 }, (_, i) => validate(world.averba, `p${i}`).then(valueOf))
-  await Promise.all(calls)
+  await Promise.all(Array.from({ length: 200 }, (_, i) => validate(world.averba, `p${i}`).then(valueOf)))
   expect(world.validationService).toMatchObject({ refused: 200, answered: 200 })
   expect(world.tokenService.requests).toBe(2)
 })
 
 test('a simulated day of steady traffic costs at most 25 token requests', async () => {
   const world = await openWorld()
-  for (let minute = 0; minute < 24 * 60; minute += 10) {
+  for (let minute = 0; minute < 24 * 60; minute += 20) {
     valueOf(await validate(world.averba, `at-${minute}`))
-    await world.clock.advance(10 * minuteMs)
+    await world.clock.advance(20 * minuteMs)
   }
   expect(world.tokenService.requests).toBeGreaterThanOrEqual(24)
   expect(world.tokenService.requests).toBeLessThanOrEqual(25)
@@ -61,9 +60,8 @@ test('two processes of one store request one token per expiry and per rejection'
   const open = () => openEngine({ store, ...services.options })
   const engines = [await open(), await open()]
   for (const requests of [1, 2, 3, 4]) {
-    const ids = Array.from({ length: 10 }, (_, i) => `storm-${requests}-${i}`)
-    const calls = engines.flatMap((engine, e) => ids.map(id => validate(engine, `${id}-${e}`).then(valueOf)))
-    await Promise.all(calls)
+    const ids = Array.from({ length: 5 }, (_, i) => `storm-${requests}-${i}`)
+    await Promise.all(engines.flatMap((each, e) => ids.map(id => validate(each, `${id}-${e}`).then(valueOf))))
     expect(services.tokenService.requests).toBe(requests)
     if (requests < 4) services.tokenService.expire()
   }
@@ -143,24 +141,6 @@ test('stores of one contract lose no call when a new token ends the older one', 
   expect(world.validationService.answered).toBe(60)
 })
 
-test('a process of another contract does not use the token, but requests its own', async () => {
-  const store = temporaryStore()
-  const paid: string[] = []
-  const asked: string[] = []
-  const fetch = async (request: Request) => {
-    const [key = ''] = credentialsOf(request).split(':')
-    ;(isToken(request) ? asked : paid).push(key)
-    return Response.json(isToken(request) ? { access_token: `de-${key}`, expires_in: 3_600 } : { nome: true })
-  }
-  for (const [n, consumerKey] of ['a', 'a', 'b', 'b', 'a'].entries()) {
-    const averba = await openValidating({ store, fetch }, { consumerKey })
-    valueOf(await validate(averba, `v${n}`))
-    await averba.close()
-  }
-  expect(paid).toEqual(['de-a', 'de-a', 'de-b', 'de-b', 'de-a'])
-  expect(asked).toEqual(['a', 'b', 'a'])
-})
-
 test('processes with the old and the new secret share each token, and the old one asks once after the change', async () => {
   const store = temporaryStore()
   const state = { asked: 0, refused: 0, token: '', isOldOver: false }
@@ -208,14 +188,22 @@ test('a job that restarts every 20 minutes does not wait if its tokens had worke
 test.each([
   ['same', 'the gateway returned the rejected token again: 900907'],
   ['revoke', 'TOKEN_REJECTED: 2 tokens in a row were answered 401: 900907'],
+  ['no token', 'the token service answered 502; the call was answered 401: 900907'],
 ] as const)('the code of a 401 is in the reason of every deferred call, with reissue "%s"', async (reissue, reason) => {
   const fault = { code: 900907, message: 'The requested API is temporarily blocked' }
-  const intercept = answering(isValidation, () => Response.json({ fault }, { status: 401 }))
-  const world = await openWorld({ policies: { tokenService: { reissue } }, intercept })
-  for (const id of ['a', 'b', 'c'])
+  let asked = 0
+  const world = await openWorld({
+    policies: { tokenService: { reissue: reissue === 'no token' ? 'same' : reissue } },
+    async intercept(request, forward) {
+      if (isValidation(request)) return Response.json({ fault }, { status: 401 })
+      return ++asked > 1 && reissue === 'no token' ? busy(undefined, 502) : forward(request)
+    },
+  })
+  for (const id of reissue === 'no token' ? ['a'] : ['a', 'b', 'c'])
     expect(await validate(world.averba, id)).toMatchObject({ status: 'deferred', reason })
-  for (const { data } of await eventsOf(world, 'token.rejected', 'token.repeated'))
-    expect(data).toMatchObject({ code: '900907' })
+  const codes = (await eventsOf(world, 'token.rejected', 'token.repeated')).map(({ data }) => data.code)
+  expect(codes.length).toBeGreaterThan(0)
+  expect(new Set(codes)).toEqual(new Set(['900907']))
 })
 
 test.each([
@@ -270,19 +258,6 @@ test.each([
   expect(await validate(world.averba, 'p1')).toMatchObject({ status: means })
   await passTime(world, hourMs)
   expect([world.validationService.answered, world.tokenService.requests]).toEqual([0, 1])
-})
-
-test('the code of a 401 is reported also if there is no newer token', async () => {
-  let asked = 0
-  const world = await openWorld({
-    async intercept(request, forward) {
-      if (isValidation(request)) return Response.json({ code: 'DV-1', title: 'not in the contract' }, { status: 401 })
-      asked += isToken(request) ? 1 : 0
-      return asked > 1 ? new Response('', { status: 502 }) : forward(request)
-    },
-  })
-  const reason = 'the token service answered 502; the call was answered 401: DV-1'
-  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
 })
 
 const noToken = 'its answer has no bearer token'
