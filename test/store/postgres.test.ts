@@ -39,7 +39,7 @@ async function given() {
 
 const streamsOf = async (store: Store) => (await store.read({ after: 1 })).map(({ stream }) => stream)
 
-describe('PostgreSQL', () => storeConformance(() => postgres.newSchema()))
+describe('PostgreSQL', () => storeConformance({ describe, test, expect }, () => postgres.newSchema()))
 
 test('appends on PostgreSQL match a trivial model of a log', () =>
   checkAgainstModel(() => {

@@ -1,12 +1,11 @@
-import { expect, test } from 'vitest'
 import { readNewestCheckpoint } from '../../../src/store/checkpoints/checkpoints.ts'
 import { treeRoot } from '../../../src/store/log/tree.ts'
 import { appendOf, at } from '../append-of.ts'
 import { failing } from '../watched.ts'
 import { append } from './counting.ts'
-import { type Place, receiptOf, requesting, type Through, toStream } from './place.ts'
+import { type Harness, type Place, receiptOf, requesting, type Through, toStream } from './place.ts'
 
-export function failureConformance(newPlace: (through: Through) => Place): void {
+export function failureConformance({ test, expect }: Harness, newPlace: (through: Through) => Place): void {
   test('a failed commit leaves no gap in positions and nothing in the caches', async () => {
     const disk = { isFull: false }
     const store = await newPlace(connection => failing(connection, () => disk.isFull)).open()
@@ -25,7 +24,7 @@ export function failureConformance(newPlace: (through: Through) => Place): void 
 const many = 300
 
 /** Tests that acknowledged data is there after closing and opening. */
-export function keptConformance(newPlace: () => Place): void {
+export function keptConformance({ test, expect }: Harness, newPlace: () => Place): void {
   test('events, root, receipt, effect and checkpoint are still there after closing and opening', async () => {
     const place = newPlace()
     const store = await place.open()

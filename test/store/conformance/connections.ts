@@ -1,6 +1,5 @@
-import { expect, test } from 'vitest'
 import { type Connection, each, first, rows, type Steps } from '../../../src/store/database/connection.ts'
-import type { Connect } from './place.ts'
+import type { Connect, Harness } from './place.ts'
 
 const create = { sql: 'create table word (number integer primary key, text text not null)', parameters: [] }
 const insert = 'insert into word (number, text) values (?, ?)'
@@ -28,7 +27,11 @@ function* countedOften(between: () => void = () => undefined): Steps<number[]> {
 }
 
 /** Tests a connection by itself. They cannot show that acknowledged data survives a power cut. */
-export function connectionConformance(newDatabase: () => Connect, { isShared }: { readonly isShared: boolean }): void {
+export function connectionConformance(
+  { test, expect }: Harness,
+  newDatabase: () => Connect,
+  { isShared }: { readonly isShared: boolean },
+): void {
   const onConnection = (name: string, work: (connection: Connection, connect: Connect) => Promise<void>) =>
     test(name, async () => {
       const connect = newDatabase()

@@ -1,10 +1,9 @@
-import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { Append } from '../../../src/store/writing/append.ts'
 import { type EffectState, type PendingEffect, unsentStates } from '../../../src/vocabulary/message.ts'
 import { appendOf, at } from '../append-of.ts'
-import { type Place, requesting, toStream } from './place.ts'
+import { type Harness, type Place, requesting, toStream } from './place.ts'
 
 const effect = 'token-a/1/0'
 const requested = appendOf('token-a', 'none', [{ effects: requesting }])
@@ -16,7 +15,7 @@ const ending = (as: 'settled' | 'unknown', attempts: number, stream = 'token-a',
   settles: { effect, attempts, as, reason: '' },
 })
 
-export function effectConformance(newPlace: () => Place): void {
+export function effectConformance({ test, expect }: Harness, newPlace: () => Place): void {
   let now = due
   const onStore = (name: string, work: (store: Store) => Promise<void>) =>
     test(name, async () => work(await newPlace().open({ clock: { ...systemClock, now: () => now } })))

@@ -1,9 +1,8 @@
-import { expect, test } from 'vitest'
 import type { Store } from '../../../src/store/store.ts'
 import { appendOf } from '../append-of.ts'
-import { type Place, toStream } from './place.ts'
+import { type Harness, type Place, toStream } from './place.ts'
 
-export function followerConformance(newPlace: () => Place): void {
+export function followerConformance({ test, expect }: Harness, newPlace: () => Place): void {
   const onStore = (name: string, work: (store: Store) => Promise<void>) =>
     test(name, async () => work(await newPlace().open()))
   const take = async ({ followers }: Store, name = 'mail') => {

@@ -1,10 +1,9 @@
-import { describe } from 'vitest'
 import { appendConformance } from './appends.ts'
 import { failureConformance, keptConformance } from './commits.ts'
 import { connectionConformance } from './connections.ts'
 import { effectConformance } from './effects.ts'
 import { followerConformance } from './followers.ts'
-import { type Connect, Place, type Through } from './place.ts'
+import { type Connect, type Harness, Place, type Through } from './place.ts'
 import { processConformance } from './processes.ts'
 import { viewConformance } from './views.ts'
 
@@ -17,22 +16,24 @@ import { viewConformance } from './views.ts'
  * cannot show that acknowledged data survives a power cut.
  *
  * @example
- * storeConformance(() => {
+ * import { describe, expect, test } from 'vitest'
+ * storeConformance({ describe, test, expect }, () => {
  *   const schema = newSchema()
  *   return () => connectTo(schema)
  * })
  */
 export function storeConformance(
+  harness: Harness,
   newDatabase: () => Connect,
   { isShared = true, isKept = true }: { readonly isShared?: boolean; readonly isKept?: boolean } = {},
 ): void {
   const newPlace = (through?: Through) => new Place(newDatabase(), through)
-  describe('connections', () => connectionConformance(newDatabase, { isShared }))
-  describe('appends', () => appendConformance(newPlace))
-  describe('commits that fail', () => failureConformance(newPlace))
-  describe('effects', () => effectConformance(newPlace))
-  describe('views', () => viewConformance(newPlace))
-  describe('followers', () => followerConformance(newPlace))
-  if (isKept) describe('durability', () => keptConformance(newPlace))
-  if (isShared) describe('several processes', () => processConformance(newPlace))
+  harness.describe('connections', () => connectionConformance(harness, newDatabase, { isShared }))
+  harness.describe('appends', () => appendConformance(harness, newPlace))
+  harness.describe('commits that fail', () => failureConformance(harness, newPlace))
+  harness.describe('effects', () => effectConformance(harness, newPlace))
+  harness.describe('views', () => viewConformance(harness, newPlace))
+  harness.describe('followers', () => followerConformance(harness, newPlace))
+  if (isKept) harness.describe('durability', () => keptConformance(harness, newPlace))
+  if (isShared) harness.describe('several processes', () => processConformance(harness, newPlace))
 }

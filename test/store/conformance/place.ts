@@ -1,3 +1,4 @@
+import type { expect } from 'vitest'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import type { Connection } from '../../../src/store/database/connection.ts'
 import type { Store } from '../../../src/store/store.ts'
@@ -8,6 +9,13 @@ import { openStore } from '../../support/store.ts'
 import { appendOf } from '../append-of.ts'
 
 export type Connect = () => Promise<Connection>
+
+/** The functions of the test runner that the suite uses: `broken-stores.test.ts` gives its own. */
+export interface Harness {
+  readonly describe: (name: string, body: () => void) => unknown
+  readonly test: (name: string, body: () => Promise<void>) => unknown
+  readonly expect: typeof expect
+}
 
 export type Through = (connection: Connection) => Connection
 

@@ -1,14 +1,22 @@
-import { expect, test } from 'vitest'
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts'
 import { treeRoot } from '../../../src/store/log/tree.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { dayMs } from '../../../src/vocabulary/instant.ts'
 import { appendOf, at } from '../append-of.ts'
 import { append, counting, rowsOf } from './counting.ts'
-import { alsoExpecting, digest, type Place, positionsOf, receiptOf, requesting, toStream } from './place.ts'
+import {
+  alsoExpecting,
+  digest,
+  type Harness,
+  type Place,
+  positionsOf,
+  receiptOf,
+  requesting,
+  toStream,
+} from './place.ts'
 
 /** Tests two stores on one database, as in two processes. */
-export function processConformance(newPlace: () => Place): void {
+export function processConformance({ test, expect }: Harness, newPlace: () => Place): void {
   const onBoth = (name: string, work: (one: Store, other: Store) => Promise<void>) =>
     test(name, async () => {
       const place = newPlace()

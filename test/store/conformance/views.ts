@@ -1,5 +1,4 @@
 import { CompiledQuery } from 'kysely'
-import { expect, test } from 'vitest'
 import type { Store } from '../../../src/store/store.ts'
 import type { ViewBound } from '../../../src/store/views/view-reader.ts'
 import { openViews } from '../../../src/store/views/views-handle.ts'
@@ -7,10 +6,10 @@ import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { defineView, integer, text } from '../../../src/vocabulary/view.ts'
 import { appendOf } from '../append-of.ts'
 import { append, type Breaks, type Counted, checkpointOf, counting, rowsOf } from './counting.ts'
-import { type Place, toStream } from './place.ts'
+import { type Harness, type Place, toStream } from './place.ts'
 
 /** Tests the views of a store. `rowsOf` reads their tables directly, `shownTo` through a host's handle. */
-export function viewConformance(newPlace: () => Place): void {
+export function viewConformance({ test, expect }: Harness, newPlace: () => Place): void {
   const onStore = (name: string, work: (store: Store) => Promise<void>) =>
     test(name, async () => work(await newPlace().open({ views: [counting('counted')] })))
   const fromHandle = (store: Store) => openViews<{ counted: Counted }>(store.viewReader).selectFrom('counted')

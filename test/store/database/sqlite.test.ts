@@ -41,11 +41,12 @@ const askViews = async (path = ':memory:') => {
 }
 
 describe('a SQLite file', () =>
-  storeConformance(() => {
+  storeConformance({ describe, test, expect }, () => {
     const path = temporaryStore()
     return () => openSqlite(path)
   }))
-describe('memory', () => storeConformance(() => () => openSqlite(':memory:'), { isShared: false, isKept: false }))
+describe('memory', () =>
+  storeConformance({ describe, test, expect }, () => () => openSqlite(':memory:'), { isShared: false, isKept: false }))
 
 test('a file is opened with synchronous=FULL', async () => {
   const { database } = await open(temporaryStore())
