@@ -25,8 +25,7 @@ async function openConsole(options: readonly string[] = ['--operate', '--actor',
   await page.goto(address)
   onTestFinished(async () => {
     await context.close()
-    running.stop('SIGINT')
-    expect(await running.ended).toMatchObject({ code: 0 })
+    expect(await running.stop('SIGINT')).toMatchObject({ code: 0 })
   })
   return { ...reported, page, requests, errors, origin: new URL(address).origin }
 }

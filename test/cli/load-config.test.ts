@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { averba, failedWith } from '../support/command-line.ts'
+import { test } from 'vitest'
+import { averba, expectFailure } from '../support/command-line.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const secret = 'um-segredo-que-nao-se-mostra'
@@ -17,5 +17,5 @@ test.each([
 ])('a configuration that %s is reported, with exit code 1', async (_, name, text, error) => {
   const file = join(temporaryFolder(), name)
   if (text !== undefined) writeFileSync(file, text)
-  expect(await averba('plan', '--config', file)).toMatchObject(failedWith(error))
+  await expectFailure(averba('plan', '--config', file), error)
 })

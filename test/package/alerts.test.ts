@@ -57,6 +57,5 @@ test('a real Prometheus scrapes averba run, and evaluates every rule and every q
   const all = [...queries, ...(await rulesOf()).map(({ query }) => query)].join('\n')
   const named = [...all.matchAll(/averba_\w+/g)].map(([name]) => name.replace(/_bucket$/, ''))
   expect([...new Set(named)].filter(name => !known.has(name))).toEqual([])
-  running.stop('SIGTERM')
-  expect(await running.ended).toMatchObject({ code: 0 })
+  expect(await running.stop('SIGTERM')).toMatchObject({ code: 0 })
 }, 120_000)

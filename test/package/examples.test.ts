@@ -94,6 +94,4 @@ test('Python, strict about certificates, reads consents from the simulated servi
   const args = [join(root, 'examples/simulator.py'), 'services.json']
   const { stdout } = await promisify(execFile)('python3', args, { cwd: folder })
   expect(stdout.trim().split('\n').sort()).toEqual(['ATIVO', 'ATIVO', 'PENDENTE', 'PENDENTE'])
-  simulator.stop('SIGTERM')
-  await simulator.ended
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { type AverbaOptions, staticHeaders } from '../../../src/index.ts'
 import type { World, WorldOptions } from '../../../src/simulation/index.ts'
 import { lose } from '../../scenarios/subscriptions/story.ts'
-import { averba, averbaJson, failedWith, printed, startCommand } from '../../support/command-line.ts'
+import { averba, averbaJson, expectFailure, expectOutput, startCommand } from '../../support/command-line.ts'
 import { configFile } from '../../support/config-file.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { readConsent } from '../../support/given-consent.ts'
@@ -59,8 +59,7 @@ test('a stuck call is found, explained, released, parked and given up, while ano
   setDown(true)
   const { effect } = await validate(world.averba, 'order-1')
   const { effect: other } = await validate(world.averba, 'order-2')
-  const listed = await run('effects list')
-  expect(listed).toMatchObject(printed(/^ID +CALL +STATE +WHY, UNTIL WHEN, WHAT TO DO\n/))
+  const listed = await expectOutput(run('effects list'), /^ID +CALL +STATE +WHY, UNTIL WHEN, WHAT TO DO\n/)
   const why = 'deferred +for a process that .*: the validation service answered 429 \\[retry, park'
   expect(listed.out).toMatch(new RegExp(`${effect} +validationService.validatePerson +${why}`))
   const { out: validations } = await run('validations list')
@@ -74,20 +73,19 @@ test('a stuck call is found, explained, released, parked and given up, while ano
   expect(shown.out).not.toContain('Maria')
 
   // Without --actor nobody would be accountable.
-  expect(await run(`effects park ${effect}`)).toMatchObject(failedWith("required option '--actor <ref>'"))
-  expect(await run(`effects park ${by}`)).toMatchObject(failedWith('neither ids nor what selects'))
+  await expectFailure(run(`effects park ${effect}`), "required option '--actor <ref>'")
+  await expectFailure(run(`effects park ${by}`), 'neither ids nor what selects')
   const park = `effects park --service validationService ${by}`
-  expect(await run(`${park} --dry-run`)).toMatchObject(printed('2 calls: 2 found.\nNothing was done.'))
+  await expectOutput(run(`${park} --dry-run`), '2 calls: 2 found.\nNothing was done.')
   const both = { code: 0, out: `accepted  ${effect}\naccepted  ${other}\n2 calls: 2 accepted.\n` }
   expect(await run(park)).toMatchObject(both)
   const again = await run(`effects park ${effect} x/1/0 --json ${by}`)
   expect(again.code).toBe(1)
   expect(JSON.parse(again.out).done).toMatchObject([{ code: 'REFUSED' }, { code: 'NOT_FOUND' }])
   // Ids and filters together could be read both ways, and a dry run looks each one up.
-  const ambiguous = await run(`effects park ${effect} --service portal ${by}`)
-  expect(ambiguous).toMatchObject(failedWith('Cannot use --service with ids'))
-  const tried = await run(`effects retry ${effect} x/1/0 --dry-run ${by}`)
-  expect(tried).toMatchObject(printed(/^found {2}\S+\nfailed {2}x\/1\/0 {2}NOT_FOUND: /, 1))
+  await expectFailure(run(`effects park ${effect} --service portal ${by}`), 'Cannot use --service with ids')
+  const found = /^found {2}\S+\nfailed {2}x\/1\/0 {2}NOT_FOUND: /
+  await expectOutput(run(`effects retry ${effect} x/1/0 --dry-run ${by}`), found, 1)
 
   setDown(false)
   await run(`effects retry ${effect} ${by}`)
@@ -99,10 +97,10 @@ test('a stuck call is found, explained, released, parked and given up, while ano
   expect(await run('effects list')).toMatchObject({ code: 0, out: 'No calls.\n' })
   expect(await eventsOf(world, 'effect.parked', 'effect.resumed')).toMatchObject([{ actor }, { actor }, { actor }])
   expect((await read('effects list --state settled --limit 1')).more).toBe(true)
-  expect(await run('effects list --state opened')).toMatchObject(failedWith('Allowed choices are'))
+  await expectFailure(run('effects list --state opened'), 'Allowed choices are')
   // What one types is the same in every language.
   const typed = 'Valores possíveis: open, pending, started, deferred, parked, unknown, settled, declined, cancelled.'
-  expect(await run('effects list --state aberta --lang pt-BR')).toMatchObject(failedWith(typed))
+  await expectFailure(run('effects list --state aberta --lang pt-BR'), typed)
 })
 
 test('a parked notification is found, read with a record of who read it, and handled again', async () => {
@@ -128,12 +126,12 @@ test('a parked notification is found, read with a record of who read it, and han
   const sealed = await run(show)
   expect(sealed.out).toContain('sealed: --data shows it')
   expect(sealed.out).not.toContain('26BR0001')
-  expect(await run(`${show} --data`)).toMatchObject(failedWith('--actor is missing'))
-  expect(await run(`${show} --purpose p`)).toMatchObject(failedWith('Cannot use --purpose'))
+  await expectFailure(run(`${show} --data`), '--actor is missing')
+  await expectFailure(run(`${show} --purpose p`), 'Cannot use --purpose')
   const opened = await run(`${show} --data ${by} --purpose`, 'ticket 12')
   expect(opened.out).toContain('{"numero":"26BR0001"}')
   expect(await eventsOf(world, 'reveal.recorded')).toMatchObject([{ actor, data: { purpose: 'ticket 12' } }])
-  expect(await run('notifications show none')).toMatchObject(failedWith('NOT_FOUND'))
+  await expectFailure(run('notifications show none'), 'NOT_FOUND')
 
   isBroken = false
   const replayed = await run(`notifications replay --evento ${evento} ${by}`)
@@ -180,8 +178,7 @@ test('a parked follower tries again, or skips with a record of who decided it', 
   await passTime(world, dayMs, 14)
   const { out } = await run('followers list')
   expect(out).toMatch(/^NAME +POSITION .*\nerp +\d+ +parked at the event \d+: .* \[retry, skip\]\n$/)
-  const retried = printed(/^accepted {2}erp\nfailed {2}other {2}NOT_FOUND: /, 1)
-  expect(await run(`followers retry erp other ${by}`)).toMatchObject(retried)
+  await expectOutput(run(`followers retry erp other ${by}`), /^accepted {2}erp\nfailed {2}other {2}NOT_FOUND: /, 1)
   await passTime(world, dayMs, 14)
   expect((await run(`followers skip erp ${by}`)).out).toMatch(/^erp skips the event at \d+\.\n$/)
   expect(await eventsOf(world, 'follower.retryRequested', 'follower.skipRequested')).toMatchObject([
@@ -195,14 +192,14 @@ test('a validation that may have been paid is shown by status and by its list, a
   await world.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
   expect(await validate(world.averba, 'order-1')).toMatchObject({ status: 'unknown' })
   const doubt = '1 validation may have been done and paid. See: averba validations list'
-  expect(await run('status')).toMatchObject(printed(doubt, 2))
+  await expectOutput(run('status'), doubt, 2)
   expect((await run('effects list')).out).toContain(': the connection broke (ECONNRESET)')
   const listed = await run('validations list --state inconclusive')
   expect(listed.out).toMatch(
     /order-1 +inconclusive +\S+Z +perhaps done and paid, with the trace id \w{26}: find out \[resolve\]\n$/,
   )
   const resolve = `validations resolve order-1 ${by}`
-  expect(await run(resolve)).toMatchObject(failedWith('give either --charged or --not-charged'))
+  await expectFailure(run(resolve), 'give either --charged or --not-charged')
   for (const [verdict, words] of [
     ['--charged', 'charged'],
     ['--not-charged', 'not charged.\nIt had been recorded otherwise before: the log keeps both'],
@@ -210,7 +207,7 @@ test('a validation that may have been paid is shown by status and by its list, a
     expect(await run(`${resolve} ${verdict}`)).toMatchObject({ code: 0, out: `order-1: recorded as ${words}.\n` })
   const resolved = { id: 'order-1', charged: false, traceId: expect.stringMatching(/^\w{26}$/) }
   expect((await read('validations list')).validations).toMatchObject([resolved])
-  expect(await run('status')).toMatchObject(printed(/Nothing needs a person\.\n$/))
+  await expectOutput(run('status'), /Nothing needs a person\.\n$/)
 })
 
 test('consents are listed, read and decided on: one, or all of a controller', async () => {
@@ -223,11 +220,10 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   const [{ controller }] = consents
   expect((await run('consents list')).out).toMatch(/ATIVO +\w{14} +expires \S+Z\n/)
   // A status alone would be that of everybody.
-  for (const selected of ['', ' --status ATIVO'])
-    expect(await act(revoke + selected)).toMatchObject(failedWith('it is not said whose'))
+  for (const selected of ['', ' --status ATIVO']) await expectFailure(act(revoke + selected), 'it is not said whose')
   expect((await act(`${revoke} nope`)).out).toMatch(/nope +NOT_FOUND: .*no reading has shown it/)
   const decided = `consents revoke --controller ${controller} --status ATIVO ${by} --reason`
-  expect(await act(decided, 'the controller left')).toMatchObject(printed('1 consent: 1 done.'))
+  await expectOutput(act(decided, 'the controller left'), '1 consent: 1 done.')
   expect(await eventsOf(world, 'consent.revoked')).toHaveLength(1)
   const done = (who: string) => ({ code: 0, out: `done  ${who}\n1 subject: 1 done.\n` })
   expect(await act(`consents sync --controller ${controller}`)).toMatchObject(done(subject))
@@ -235,7 +231,7 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   // One that was never read has no rows yet.
   const fresh = await world.averba.consents.enrol({ cpf: '52998224725' })
   expect(await act(`consents sync --subject ${fresh}`)).toMatchObject(done(fresh))
-  expect(await act('consents sync --subject nobody')).toMatchObject(printed('NOT_FOUND', 1))
+  await expectOutput(act('consents sync --subject nobody'), 'NOT_FOUND', 1)
 
   // A revocation that cannot be made is wanted until somebody gives it up.
   const [left] = await world.averba.consents.list({ subject, status: 'ATIVO' })
@@ -247,12 +243,12 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   const withdraw = `consents withdraw-end ${stream} ${by} --reason`
   expect(await act(withdraw, 'by mistake')).toMatchObject({ code: 0 })
   expect(await run('consents list --ends')).toMatchObject({ out: 'No consents.\n' })
-  expect(await act(withdraw, 'again')).toMatchObject(printed('REFUSED', 1))
+  await expectOutput(act(withdraw, 'again'), 'REFUSED', 1)
 
   // What is recorded, and goes out when the service answers again, is neither done nor failed.
   const { run: actOnBusy } = runConfigured(world, store, { fetch: async () => busy() })
   const recorded = /^recorded {2}consent-\S+ {2}not done yet, tried again at .*\n1 consent: 1 recorded/
-  expect(await actOnBusy(`${revoke} --subject ${subject} --status ATIVO`)).toMatchObject(printed(recorded, 2))
+  await expectOutput(actOnBusy(`${revoke} --subject ${subject} --status ATIVO`), recorded, 2)
 })
 
 test('subscriptions are listed with the day of their deletion, rotated and recovered', async () => {
@@ -265,7 +261,7 @@ test('subscriptions are listed with the day of their deletion, rotated and recov
   expect(rotated).toMatchObject({ code: 0, out: `${evento}: done.\n` })
   expect(await eventsOf(world, 'subscription.rotationRequested')).toMatchObject([{ actor }])
   const recovered = /^(\d{4}-\d{2}-\d{2}: 0 notifications recovered of 0 failure records\.\n){2}/
-  expect(await act('subscriptions recover')).toMatchObject(printed(recovered))
+  await expectOutput(act('subscriptions recover'), recovered)
 })
 
 test('a subscription that the portal deletes is never silent: status and list say it, also without a configuration', async () => {
@@ -278,7 +274,7 @@ test('a subscription that the portal deletes is never silent: status and list sa
     await host.subscriptions.recover()
     await clock.advance(dayMs)
   }
-  expect(await run('status')).toMatchObject(printed(`the portal deleted ${evento}`, 2))
+  await expectOutput(run('status'), `the portal deleted ${evento}`, 2)
   expect((await run('subscriptions list')).out).toContain('deleted by the portal [averba plan]')
 })
 
@@ -294,26 +290,24 @@ test('the log is printed and followed, and a stream shown with its state, now an
   expect(log.join()).toContain('consent.approved: Consent approved at the request of this organisation')
   const after = await linesOf('log --after 3 --type consent.appeared --json')
   expect(after.map(line => JSON.parse(line).type)).toContain('consent.appeared')
-  expect(await run('log --after 3 --limit 2 --follow')).toMatchObject(failedWith('left out'))
+  await expectFailure(run('log --after 3 --limit 2 --follow'), 'left out')
   const page = await linesOf('log --after 3 --limit 2 --json')
   expect(page.map(line => JSON.parse(line).position)).toEqual([4, 5])
-  expect(await run('log --type consent.nope')).toMatchObject(failedWith('INVALID_INPUT'))
-  const kinds = failedWith('It is one of: budget, certificate, consent,')
-  expect(await run('log --kind consents')).toMatchObject(kinds)
+  await expectFailure(run('log --type consent.nope'), 'INVALID_INPUT')
+  await expectFailure(run('log --kind consents'), 'It is one of: budget, certificate, consent,')
   expect(await run('log --stream consent-x')).toEqual({ code: 0, out: '', err: 'No events.\n' })
 
   expect((await run(`show ${stream}`)).out).toMatch(/\n {2}status\.listed\.ATIVO\n/)
   const before = await run(`show ${stream} --known-at ${(approved?.position ?? 0) - 1}`)
   expect(before.out).toMatch(/\n {2}status\.listed\.PENDENTE\n/)
   expect(before.out).not.toContain('consent.approved')
-  expect(await run('show consent-none')).toMatchObject(failedWith('NOT_FOUND'))
+  await expectFailure(run('show consent-none'), 'NOT_FOUND')
 
   const following = startCommand(['log', '--follow', '--limit', '1', '--store', store])
   await following.line('consent')
   await world.averba.consents.sync({ subject })
   await following.line('subject.synced')
-  following.stop('SIGINT')
-  expect(await following.ended).toMatchObject({ code: 0 })
+  expect(await following.stop('SIGINT')).toMatchObject({ code: 0 })
 })
 
 test('what a log needs is said in Portuguese when the terminal or --lang asks for it', async () => {
@@ -324,13 +318,12 @@ test('what a log needs is said in Portuguese when the terminal or --lang asks fo
     [[], { LANG: 'pt_BR.UTF-8' }],
   ] as const) {
     const { ended } = startCommand(['status', '--store', store, ...args], { input: '', env })
-    expect(await ended).toMatchObject(printed(/^registro .*\n(.*\n)*Nada exige ação\.\n$/))
+    await expectOutput(ended, /^registro .*\n(.*\n)*Nada exige ação\.\n$/)
   }
   const failed = await run('show consent-none --lang pt-BR')
   expect(failed.err).toMatch(/^NOT_FOUND \(não encontrado\): /)
-  const unknown = failedWith("erro: comando desconhecido 'nada'")
-  expect(await averba('effects', 'nada', '--lang', 'pt-BR')).toMatchObject(unknown)
-  expect(await averba('status', '--lang', 'fr')).toMatchObject(failedWith('Use en or pt-BR'))
+  await expectFailure(averba('effects', 'nada', '--lang', 'pt-BR'), "erro: comando desconhecido 'nada'")
+  await expectFailure(averba('status', '--lang', 'fr'), 'Use en or pt-BR')
   const help = await averba('effects', 'list', '--help', '--lang', 'pt-BR')
   expect(help.out).toMatch(/^Uso: averba effects list .*\n\nLista as chamadas/)
 })
