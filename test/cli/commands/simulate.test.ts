@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { join } from 'node:path'
-import { parseEnv, promisify } from 'node:util'
+import { parseEnv } from 'node:util'
 import { expect, test } from 'vitest'
 import type { SimulationAddresses } from '../../../src/cli/commands/simulate.ts'
 import { requiredVariables } from '../../../src/cli/load-config.ts'
@@ -12,6 +11,7 @@ import { averba, expectFailure, failedWith, startCommand } from '../../support/c
 import { freePort } from '../../support/free-port.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
 import { openClient } from '../../support/over-tls.ts'
+import { run } from '../../support/run-script.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
 
@@ -189,7 +189,7 @@ test('faults are set by option or control server, certificate faults too, and ar
   await expect(ask(list)).rejects.toMatchObject(expired)
   // As curl -X DELETE sends it: without a body, and without its length.
   const curl = ['-sS', '-X', 'DELETE', '-w', ' %{http_code}', `${addresses.control.baseUrl}/faults`]
-  expect((await promisify(execFile)('curl', curl)).stdout).toMatch(/ 200$/)
+  expect((await run('curl', curl)).stdout).toMatch(/ 200$/)
   expect((await ask(list)).status).toBe(200)
 })
 
