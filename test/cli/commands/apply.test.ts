@@ -6,6 +6,7 @@ import { startServices } from '../../../src/simulation/index.ts'
 import { averba, averbaJson, expectFailure, expectOutput } from '../../support/command-line.ts'
 import { configFile } from '../../support/config-file.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
+import { callPortal, deliver } from '../../support/portal.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const folder = temporaryFolder()
@@ -23,16 +24,6 @@ function declare(eventos: readonly string[], portal = services.options.portal): 
   return ['--config', configFile({ ...common, portal: { ...portal, knownAs } })]
 }
 
-/** Another program of the same user subscribes. */
-async function subscribeElsewhere(evento: string): Promise<void> {
-  const request = new Request(`${services.options.portal.baseUrl}/portal/api/ext/webhook`, {
-    method: 'POST',
-    headers: { ...services.portalHeaders, 'content-type': 'application/json' },
-    body: JSON.stringify({ evento, endpoint: 'https://outro.exemplo.br/' }),
-  })
-  expect((await services.reach.portal(request)).status).toBe(200)
-}
-
 test('plan, apply and failures work from a configuration to the declared subscriptions', async () => {
   const both = declare(['um', 'dois'])
   const creates = /^create um https:.* \(the portal does not have it\)\ncreate dois .*\n2 changes\. To apply exactly/
@@ -41,7 +32,8 @@ test('plan, apply and failures work from a configuration to the declared subscri
   const hash = planned.out.trim().split(' ').at(-1) ?? ''
 
   // Somebody else comes in between: this very plan is no longer it.
-  await subscribeElsewhere('alheio')
+  const taken = { evento: 'alheio', endpoint: 'https://outro.exemplo.br/' }
+  await callPortal(services, 'POST', taken, '', services.portalHeaders)
   await expectFailure(averba('apply', '--hash', hash, ...both), 'STALE_PLAN')
   const again = await expectOutput(averba('plan', '--json', ...both), '', 2)
   const file = join(folder, 'plan.json')
@@ -59,14 +51,13 @@ test('plan, apply and failures work from a configuration to the declared subscri
   // A taken event is nothing to do, unless it is to be taken over.
   await expectOutput(averba('plan', ...other), 'taken alheio')
   await expectOutput(averba('plan', '--take-over', ...other), '', 2)
-  const taken = await expectOutput(averba('apply', '--take-over', '--json', ...other), '')
+  const over = await expectOutput(averba('apply', '--take-over', '--json', ...other), '')
   const change = { evento: 'alheio', isTaken: true }
-  expect(JSON.parse(taken.out)).toMatchObject({ applied: [{ status: 'settled', change }] })
+  expect(JSON.parse(over.out)).toMatchObject({ applied: [{ status: 'settled', change }] })
   await expectOutput(averba('plan', '--take-over', ...other), '')
 
   // Nothing listens at the endpoint: the delivery fails, and its content comes into the inbox.
-  const notice = { evento: 'um', destinatarioTipo: 'CNPJ', destinatarioId: services.samples.cnpj } as const
-  expect(await services.portal.notify({ ...notice, body: { numero: '26BR1' } })).toMatchObject([{ isDelivered: false }])
+  expect(await deliver(services, { numero: '26BR1' }, 'um')).toMatchObject([{ isDelivered: false }])
   const unchecked = / um \d+ .*\(inbox not checked\)\n1 failed delivery\.\n$/
   const read = await expectOutput(averba('failures', ...other), unchecked)
   expect(read.out).not.toContain('26BR1')
@@ -77,7 +68,7 @@ test('plan, apply and failures work from a configuration to the declared subscri
   expect(await averba('failures', '--day', yesterday, ...other)).toMatchObject({ out: 'No delivery failed.\n' })
   await expectFailure(averba('failures', '--day', '2020-01-01', ...other), 'INVALID_INPUT')
 
-  for (const each of [planned, again, applied, fewer, taken, read]) expect(each.out + each.err).not.toContain(secret)
+  for (const each of [planned, again, applied, fewer, over, read]) expect(each.out + each.err).not.toContain(secret)
 })
 
 test('an event that the portal declines gives exit code 1, and the other events are done', async () => {

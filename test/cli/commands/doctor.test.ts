@@ -1,5 +1,4 @@
-import { writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startServices } from '../../../src/simulation/index.ts'
 import { serviceNames } from '../../../src/vocabulary/names.ts'
@@ -34,24 +33,4 @@ test.each([
   [['--keys', 'a.keys'], '--keys without a store'],
 ])('averba doctor refuses what it would not use: %j', async (args, words) => {
   await expectFailure(averba('doctor', ...args), `INVALID_INPUT: Cannot use ${words}`)
-})
-
-const index = JSON.stringify(resolve(import.meta.dirname, '../../../src/index.ts'))
-
-test.each([
-  [
-    'the error of averba that a configuration throws',
-    `import { environmentKeys } from ${index}\nenvironmentKeys({ variable: 'NOT_SET' })`,
-    'the variable NOT_SET is not set',
-  ],
-  [
-    "where a host's own configuration throws, and not its text, which may hold a secret",
-    "\nthrow new TypeError('the password segredo is wrong')",
-    'it throws TypeError at line 2',
-  ],
-])('averba doctor says %s', async (_, text, said) => {
-  const file = join(temporaryFolder(), 'averba.config.ts')
-  writeFileSync(file, text)
-  const ended = await expectOutput(averba('doctor', '--config', file), said, 1)
-  expect(ended.out).not.toContain('segredo')
 })
