@@ -9,6 +9,12 @@ import { createPerformers, performOnce } from '../support/performers.ts'
 export const kinds = ['read', 'change', 'paid'] as const
 export type Kind = (typeof kinds)[number]
 
+/** How each call ends. */
+export type Expected = Readonly<Record<Kind, string>>
+export const all = (status: string): Expected => ({ read: status, change: status, paid: status })
+/** The calls may have been done: only the read can be sent again. */
+export const inDoubt: Expected = { read: 'deferred', change: 'unknown', paid: 'unknown' }
+
 /** Where the calls go, and the source of their tokens. */
 interface Target {
   readonly consentUrl: string

@@ -8,7 +8,7 @@ import { createReportedWorld } from '../support/reported-world.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
 
 const images = resolve(import.meta.dirname, '../../docs/images')
-const browser = openBrowser()
+const browser = await openBrowser()
 
 /** Opens the console of a world on a file in a browser. Every request of the browser is kept. */
 async function openConsole(options: readonly string[] = ['--operate', '--actor', 'agent-7'], look: object = {}) {
@@ -16,7 +16,7 @@ async function openConsole(options: readonly string[] = ['--operate', '--actor',
   const reported = await createReportedWorld(store)
   const running = startCommand(['console', '--store', store, '--json', ...options])
   const { address } = JSON.parse(await running.line('address'))
-  const context = await browser.opened.newContext({ viewport: { width: 1200, height: 900 }, ...look })
+  const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...look })
   const page = await context.newPage()
   const [requests, errors]: [string[], string[]] = [[], []]
   page.on('request', request => void requests.push(request.url()))
@@ -25,8 +25,7 @@ async function openConsole(options: readonly string[] = ['--operate', '--actor',
   await page.goto(address)
   onTestFinished(async () => {
     await context.close()
-    running.stop('SIGINT')
-    expect(await running.ended).toMatchObject({ code: 0 })
+    expect(await running.stop('SIGINT')).toMatchObject({ code: 0 })
   })
   return { ...reported, page, requests, errors, origin: new URL(address).origin }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { faultsOf, openBrowser, overflowOf } from '../support/browser.ts'
 import { createReportedWorld } from '../support/reported-world.ts'
 
-const browser = openBrowser()
+const browser = await openBrowser()
 const reveal = { actor: { kind: 'person', ref: 'atendente-7' }, purpose: 'LGPD art. 18 II' } as const
 
 test.each([
@@ -11,7 +11,7 @@ test.each([
 ])('the page of a data subject is accessible and fits a phone, a desktop and paper: %s', async (_, options) => {
   const { world, subject } = await createReportedWorld()
   const report = await world.averba.subjects.report({ subject }, { format: 'html', ...options })
-  const page = await browser.opened.newPage()
+  const page = await browser.newPage()
   await page.setContent(report)
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })

@@ -1,20 +1,14 @@
-import { execFile } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { basename, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { configTemplate } from '../../src/index.ts'
-import { root } from '../support/run-script.ts'
+import { packPackage, root, run } from '../support/run-script.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-
-const run = promisify(execFile)
 
 /** The folder that the page describes: a package.json with averba, its lock file, a configuration, and our files. */
 async function makeFolder(): Promise<string> {
   const folder = temporaryFolder()
-  await run('npm', ['pack', '--pack-destination', folder, '--ignore-scripts'], { cwd: root })
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const tarball = `averba-${version}.tgz`
+  const tarball = basename(await packPackage(folder))
   writeFileSync(join(folder, 'package.json'), '{"private": true, "type": "module"}')
   await run('npm', ['install', '--package-lock-only', '--no-audit', '--no-fund', `./${tarball}`], { cwd: folder })
   const config = (await configTemplate())
@@ -24,27 +18,21 @@ async function makeFolder(): Promise<string> {
   cpSync(join(root, 'docs/deploy/compose.yaml'), join(folder, 'compose.yaml'))
   // Not published: the tarball lies beside the lock file, which names it.
   const dockerfile = readFileSync(join(root, 'docs/deploy/Dockerfile'), 'utf8')
-  writeFileSync(
-    join(folder, 'Dockerfile'),
-    dockerfile.replace('package-lock.json ./', `package-lock.json ${tarball} ./`),
-  )
+  const copying = dockerfile.replace('package-lock.json ./', `package-lock.json ${tarball} ./`)
+  writeFileSync(join(folder, 'Dockerfile'), copying)
   return folder
 }
 
 test('compose builds the container and runs it beside the simulated services; it stops by its signal, and goes on', async () => {
   const folder = await makeFolder()
-  const isPlugin = await run('docker', ['compose', 'version']).then(
-    () => true,
-    () => false,
+  const plugin = ['docker', 'compose']
+  const [program = '', ...words] = await run('docker', ['compose', 'version']).then(
+    () => plugin,
+    () => ['docker-compose'],
   )
-  const compose = (...args: readonly string[]) =>
-    isPlugin ? run('docker', ['compose', ...args], { cwd: folder }) : run('docker-compose', args, { cwd: folder })
+  const compose = (...args: readonly string[]) => run(program, [...words, ...args], { cwd: folder })
   const inside = async (...command: readonly string[]) => (await compose('exec', '-T', 'averba', ...command)).stdout
-  const ready = () =>
-    fetch('http://127.0.0.1:9464/readyz').then(
-      response => response.status,
-      () => 0,
-    )
+  const ready = async () => (await fetch('http://127.0.0.1:9464/readyz').catch(() => undefined))?.status
   onTestFinished(() => compose('down', '--volumes', '--rmi', 'local').then(() => undefined))
 
   await compose('up', '--detach', '--build')

@@ -1,17 +1,15 @@
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../support/free-port.ts'
 import { listenUntilEnd } from '../support/listen-until-end.ts'
-import { root } from '../support/run-script.ts'
+import { root, run } from '../support/run-script.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const run = promisify(execFile)
 const file = join(root, 'docs/prometheus/alertmanager.yml')
 
 test('the file for Alertmanager is right, and sends each alert where its severity says', async () => {
@@ -72,21 +70,18 @@ test('a real Alertmanager mails every alert, and posts a critical one to the web
   const own = [...flags, `--web.listen-address=127.0.0.1:${port}`]
   const alertmanager = spawn('prometheus-alertmanager', own, { cwd: folder, stdio: 'ignore' })
   onTestFinished(() => void alertmanager.kill('SIGKILL'))
-  const send = async () => {
-    const alerts = [
-      { labels: { alertname: 'AverbaNoIsNotMade', severity: 'critical' }, annotations: { summary: 'an end waits' } },
-      { labels: { alertname: 'AverbaCallsParked', severity: 'warning' }, annotations: { summary: 'calls wait' } },
-    ]
-    const headers = { 'content-type': 'application/json' }
-    const init = { method: 'POST', headers, body: JSON.stringify(alerts) }
-    return (await fetch(`http://127.0.0.1:${port}/api/v2/alerts`, init).catch(() => undefined))?.status
-  }
+  const alertOf = (alertname: string, severity: string, summary: string) => ({
+    ...{ labels: { alertname, severity }, annotations: { summary } },
+  })
+  const critical = alertOf('AverbaNoIsNotMade', 'critical', 'an end waits')
+  const body = JSON.stringify([critical, alertOf('AverbaCallsParked', 'warning', 'calls wait')])
+  const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
+  const send = async () => (await fetch(`http://127.0.0.1:${port}/api/v2/alerts`, init).catch(() => undefined))?.status
   await expect.poll(send, { timeout: 30_000 }).toBe(200)
 
   const subjects = () => mail.mails.map(each => /^Subject: .*\b(Averba\w+)/m.exec(each)?.[1]).sort()
   await expect.poll(subjects, { timeout: 30_000 }).toEqual(['AverbaCallsParked', 'AverbaNoIsNotMade'])
   expect(mail.mails.every(each => each.includes('To: operations@exemplo.br'))).toBe(true)
   await expect.poll(() => webhook.posts.length, { timeout: 30_000 }).toBe(1)
-  const critical = { labels: { alertname: 'AverbaNoIsNotMade' }, annotations: { summary: 'an end waits' } }
   expect(webhook.posts[0]?.alerts).toMatchObject([critical])
 }, 120_000)

@@ -1,15 +1,13 @@
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { startCommand } from '../support/command-line.ts'
 import { configFile } from '../support/config-file.ts'
 import { freePort } from '../support/free-port.ts'
-import { root } from '../support/run-script.ts'
+import { root, run } from '../support/run-script.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const run = promisify(execFile)
 const files = join(root, 'docs/prometheus')
 
 test('the rules are right, and their alerts fire as their own tests say', async () => {
@@ -57,6 +55,5 @@ test('a real Prometheus scrapes averba run, and evaluates every rule and every q
   const all = [...queries, ...(await rulesOf()).map(({ query }) => query)].join('\n')
   const named = [...all.matchAll(/averba_\w+/g)].map(([name]) => name.replace(/_bucket$/, ''))
   expect([...new Set(named)].filter(name => !known.has(name))).toEqual([])
-  running.stop('SIGTERM')
-  expect(await running.ended).toMatchObject({ code: 0 })
+  expect(await running.stop('SIGTERM')).toMatchObject({ code: 0 })
 }, 120_000)

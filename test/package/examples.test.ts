@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { startCommand } from '../support/command-line.ts'
-import { root } from '../support/run-script.ts'
+import { root, run } from '../support/run-script.ts'
 import { Sqlite } from '../support/sqlite.ts'
 import { startExample } from '../support/start-example.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -92,8 +90,6 @@ test('Python, strict about certificates, reads consents from the simulated servi
   const folder = temporaryFolder()
   writeFileSync(join(folder, 'services.json'), `${await simulator.line('consentService')}\n`)
   const args = [join(root, 'examples/simulator.py'), 'services.json']
-  const { stdout } = await promisify(execFile)('python3', args, { cwd: folder })
+  const { stdout } = await run('python3', args, { cwd: folder })
   expect(stdout.trim().split('\n').sort()).toEqual(['ATIVO', 'ATIVO', 'PENDENTE', 'PENDENTE'])
-  simulator.stop('SIGTERM')
-  await simulator.ended
 })

@@ -1,39 +1,27 @@
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
-import { promisify } from 'node:util'
-import { beforeAll, expect, test } from 'vitest'
-import { root, toolPath } from '../support/run-script.ts'
+import { expect, test } from 'vitest'
+import { packPackage, root, run, toolPath } from '../support/run-script.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-
-const run = promisify(execFile)
 
 /** The oldest compiler that the types are promised to, and the Jest that tests are. */
 const oldestTypescript = '5.7.3'
 const jest = '30.5.2'
 
 const folder = temporaryFolder()
-let tarball = ''
-
-beforeAll(async () => {
-  const sources = ['.', ...readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })]
-  const changedAt = Math.max(...sources.map(name => statSync(join(root, 'src', name)).mtimeMs))
-  const builtAt = statSync(join(root, 'dist/index.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0
-  // Not once more after `npm run build`. To pack it with its scripts would build it twice.
-  if (builtAt <= changedAt) await run('npm', ['run', 'build'], { cwd: root })
-  await run('npm', ['pack', '--pack-destination', folder, '--ignore-scripts'], { cwd: root })
-  tarball = readdirSync(folder)[0] ?? ''
-})
+const sources = ['.', ...readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })]
+const changedAt = Math.max(...sources.map(name => statSync(join(root, 'src', name)).mtimeMs))
+const builtAt = statSync(join(root, 'dist/index.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0
+// Not once more after `npm run build`. To pack it with its scripts would build it twice.
+if (builtAt <= changedAt) await run('npm', ['run', 'build'], { cwd: root })
+const tarball = await packPackage(folder)
 
 /** The files of the package. */
-async function listPacked(): Promise<string[]> {
-  const { stdout } = await run('tar', ['-tzf', join(folder, tarball)])
-  return stdout.split('\n').map(line => line.replace(/^package\//, ''))
-}
+const packed = (await run('tar', ['-tzf', tarball])).stdout.split('\n').map(line => line.replace(/^package\//, ''))
 
-test('everything that the pages of the package link to is in the package', async () => {
-  const packed = await listPacked()
+test('everything that the pages of the package link to is in the package', () => {
   const isPacked = (path: string) => packed.some(each => each === path || each.startsWith(`${path}/`))
   const pages = packed.filter(path => path.endsWith('.md'))
   expect(pages.length).toBeGreaterThan(20)
@@ -50,38 +38,27 @@ test('everything that the pages of the package link to is in the package', async
 })
 
 test('the package passes publint and attw, and its maps lead to sources that it contains', async () => {
-  const { stdout } = await run(toolPath('publint'), ['run', join(folder, tarball), '--strict'])
+  const { stdout } = await run(toolPath('publint'), ['run', tarball, '--strict'])
   expect(stdout).toContain('All good!')
   // Without CommonJS: `require` works on every supported Node.
-  await run(toolPath('attw'), [join(folder, tarball), '--profile', 'esm-only', '--format', 'json'])
-  const files = new Set(await listPacked())
-  const maps = [...files].filter(path => path.endsWith('.map'))
+  await run(toolPath('attw'), [tarball, '--profile', 'esm-only', '--format', 'json'])
+  const maps = packed.filter(path => path.endsWith('.map'))
   expect(maps.length).toBeGreaterThan(500)
   const sources = maps.flatMap(path => {
     const { sources: named }: { sources: string[] } = JSON.parse(readFileSync(join(root, path), 'utf8'))
     return named.map(source => posix.join(posix.dirname(path), source))
   })
+  const files = new Set(packed)
   expect(sources.filter(source => !files.has(source))).toEqual([])
 })
 
-test('the installed package runs its commands and the code of the README, in Jest too, and its types compile', async () => {
+test('the installed package works in Jest and ends with npx, and its types compile', async () => {
   writeFileSync(join(folder, 'package.json'), '{"private": true, "type": "module"}')
-  const packages = [`./${tarball}`, `typescript@${oldestTypescript}`, `jest@${jest}`]
+  const packages = [tarball, `typescript@${oldestTypescript}`, `jest@${jest}`]
   const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', ...packages]
   const { stderr } = await run('npm', install, { cwd: folder })
   // npm warns of scripts that an installation would run: the package has none.
   expect(stderr).not.toContain('averba')
-
-  const averba = (...args: readonly string[]) => run(join(folder, 'node_modules/.bin/averba'), args, { cwd: folder })
-  cpSync(join(root, 'examples/first-steps.ts'), join(folder, 'first-steps.ts'))
-  const [demo, steps] = await Promise.all([
-    averba('demo', '--json'),
-    run(process.execPath, ['first-steps.ts'], { cwd: folder }),
-    averba('init'),
-  ])
-  expect(JSON.parse(demo.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({ views: 'equal', tokenRequests: 2 })
-  expect(steps.stdout).toMatch(/settled ATIVO\nsettled ATIVO\n1 \S+ log\.began\n/)
-  expect(readdirSync(folder)).toEqual(expect.arrayContaining(['first-steps.sqlite', 'first-steps.sqlite.keys']))
 
   await runJest()
 
@@ -96,6 +73,8 @@ test('the installed package runs its commands and the code of the README, in Jes
   }
 
   // The types compile with a strict compiler that checks every declaration.
+  await run(join(folder, 'node_modules/.bin/averba'), ['init'], { cwd: folder })
+  cpSync(join(root, 'examples/first-steps.ts'), join(folder, 'first-steps.ts'))
   const ofPages = writeCodeOfPages(folder)
   expect(ofPages.length).toBeGreaterThan(15)
   expect(await compile(['first-steps.ts', ...ofPages])).toBe('')

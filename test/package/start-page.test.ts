@@ -1,20 +1,10 @@
-import { execFile } from 'node:child_process'
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { beforeAll, expect, test } from 'vitest'
-import { root } from '../support/run-script.ts'
+import { expect, test } from 'vitest'
+import { packPackage, root, run } from '../support/run-script.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const run = promisify(execFile)
-const packed = temporaryFolder()
-let tarball = ''
-
-beforeAll(async () => {
-  await run('npm', ['pack', '--pack-destination', packed, '--ignore-scripts'], { cwd: root })
-  tarball = join(packed, readdirSync(packed)[0] ?? '')
-})
-
+const tarball = await packPackage(temporaryFolder())
 const denoFlags = ['run', '--allow-all', '--no-lock', '--node-modules-dir=manual']
 
 test.each([

@@ -2,26 +2,16 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { AxeResults } from 'axe-core'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, expect } from 'vitest'
+import { afterAll, expect } from 'vitest'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** Starts Chromium for the tests of a file. */
-export function openBrowser(): { readonly opened: Browser } {
-  let browser: Browser | undefined
-  beforeAll(async () => {
-    browser = await chromium.launch({
-      executablePath: process.env.AVERBA_CHROMIUM ?? '/usr/bin/chromium',
-      args: ['--no-sandbox'],
-    })
-  })
-  afterAll(() => browser?.close())
-  return {
-    get opened() {
-      if (!browser) throw new Error('The browser is not open')
-      return browser
-    },
-  }
+export async function openBrowser(): Promise<Browser> {
+  const executablePath = process.env.AVERBA_CHROMIUM ?? '/usr/bin/chromium'
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  afterAll(() => browser.close())
+  return browser
 }
 
 /** What axe finds wrong with a page. */

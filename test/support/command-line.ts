@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { expect } from 'vitest'
 import { createSay } from '../../src/cli/language.ts'
 import { createProgram, runProgram } from '../../src/cli/program.ts'
+import { closeAtEnd } from './close-at-end.ts'
 
 /** How a command ended, and all that it wrote. */
 export interface Ended {
@@ -12,17 +13,7 @@ export interface Ended {
 }
 
 /** A command that runs in this process. */
-export interface RunningCommand {
-  readonly ended: Promise<Ended>
-  /** Every line of its standard output so far. */
-  readonly lines: () => readonly string[]
-  /** The first line that contains a text, now or later. Rejects when the command ends without one. */
-  line(text: string): Promise<string>
-  /** Resolves when its standard error shows progress, as on a terminal. */
-  readonly progress: Promise<void>
-  /** Sends it a signal. */
-  stop(signal: 'SIGINT' | 'SIGTERM'): void
-}
+export type RunningCommand = ReturnType<typeof startCommand>
 
 /** Keeps what is written. */
 export class Written extends Writable {
@@ -76,32 +67,30 @@ interface StartOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Starts a command of averba in this process. */
-export function startCommand(
-  args: readonly string[],
-  { input, isTTY = false, env = {} }: StartOptions = {},
-): RunningCommand {
-  const [stdout, stderr, stdin] = [new Written(), new Written(), new PassThrough()]
+/** Starts a command of averba in this process. At the end of the test it is stopped. */
+export function startCommand(args: readonly string[], { input, isTTY = false, env = {} }: StartOptions = {}) {
+  const [stdout, stderr, stdin] = [new Written(), Object.assign(new Written(), { isTTY }), new PassThrough()]
   const stopping = new AbortController()
   if (input !== undefined) stdin.end(input)
-  const terminal = {
-    stdin,
-    stdout,
-    stderr: Object.assign(stderr, { isTTY }),
-    isInputPipe: true,
-    env,
-    stopSignal: () => stopping.signal,
-  }
-  const ended = runProgram(args, terminal).then(code => {
+  const terminal = { stdin, stdout, stderr, isInputPipe: true, env, stopSignal: () => stopping.signal }
+  const ended = runProgram(args, terminal).then((code): Ended => {
     stdout.finish()
     return { code, out: stdout.text, err: stderr.text }
   })
+  const stop = (signal: 'SIGINT' | 'SIGTERM') => {
+    stopping.abort(signal)
+    return ended
+  }
+  closeAtEnd({ close: () => stop('SIGTERM') })
   return {
     ended,
     lines: () => stdout.lines(),
-    line: text => stdout.line(text, stderr),
+    /** Sends it a signal, and returns how it ends. */
+    stop,
+    /** The first line that contains a text, now or later. Rejects when the command ends without one. */
+    line: (text: string) => stdout.line(text, stderr),
+    /** Resolves when its standard error shows progress, as on a terminal. */
     progress: stderr.next,
-    stop: signal => stopping.abort(signal),
   }
 }
 
@@ -115,10 +104,14 @@ export function averbaWith(input: string, ...args: readonly string[]): Promise<E
   return startCommand(args, { input }).ended
 }
 
-/** Runs a command of averba in this process with `--json`, and reads what it prints. */
-export async function averbaJson(...args: readonly string[]) {
-  return JSON.parse((await averba(...args, '--json')).out)
+/** Runs a command of averba in this process with `--json`, expects its exit code, and reads what it prints. */
+export async function expectJson(code: number, ...args: readonly string[]) {
+  const { out } = await expectOutput(averba(...args, '--json'), '', code)
+  return JSON.parse(out)
 }
+
+/** Runs a command of averba in this process with `--json`, which succeeds, and reads what it prints. */
+export const averbaJson = (...args: readonly string[]) => expectJson(0, ...args)
 
 const matching = (text: string | RegExp) =>
   typeof text === 'string' ? expect.stringContaining(text) : expect.stringMatching(text)
@@ -128,9 +121,18 @@ export function failedWith(err: string | RegExp): object {
   return { code: 1, err: matching(err) }
 }
 
-/** What to match a command with that printed this, and ended with a code. */
-export function printed(out: string | RegExp, code = 0): object {
-  return { code, out: matching(out) }
+/** Expects that a command fails, and prints this among its errors. */
+export async function expectFailure(running: Promise<Ended>, err: string | RegExp): Promise<Ended> {
+  const ended = await running
+  expect(ended).toMatchObject(failedWith(err))
+  return ended
+}
+
+/** Expects that a command prints this, and ends with a code. */
+export async function expectOutput(running: Promise<Ended>, out: string | RegExp, code = 0): Promise<Ended> {
+  const ended = await running
+  expect(ended).toMatchObject({ code, out: matching(out) })
+  return ended
 }
 
 /** The commands of averba, each of which only calls a function: of a terminal they use nothing else. */

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { connect, createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { addressOf } from './postgres-server.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -15,26 +15,20 @@ export type Cut = 'before' | 'behind' | 'late'
  * server gets it, or behind it, so that the server commits and the client never knows.
  */
 export class CuttingProxy {
-  readonly url: string
   cuts = 0
   /** Decides for each commit whether the connection is cut there. */
   onCommit: () => Cut | undefined = () => undefined
-  readonly #server: Server
+  readonly #folder = temporaryFolder()
+  readonly url = addressOf(this.#folder)
+  readonly #server = createServer()
   readonly #sockets = new Set<Socket>()
-
-  private constructor(server: Server, folder: string) {
-    this.#server = server
-    this.url = addressOf(folder)
-  }
 
   /** @param folder the folder of the server's socket */
   static async start(folder: string): Promise<CuttingProxy> {
-    const own = temporaryFolder()
-    const server = createServer({ allowHalfOpen: false })
-    const proxy = new CuttingProxy(server, own)
-    server.on('connection', client => proxy.#join(client, connect(join(folder, '.s.PGSQL.5432'))))
-    server.listen(join(own, '.s.PGSQL.5432'))
-    await once(server, 'listening')
+    const proxy = new CuttingProxy()
+    proxy.#server.on('connection', client => proxy.#join(client, connect(join(folder, '.s.PGSQL.5432'))))
+    proxy.#server.listen(join(proxy.#folder, '.s.PGSQL.5432'))
+    await once(proxy.#server, 'listening')
     return proxy
   }
 

@@ -1,21 +1,13 @@
-import { execFile } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect } from 'vitest'
 import { exportBundle, openAverba } from '../../src/index.ts'
+import { run } from './run-script.ts'
 import { makeSampleStore } from './sample-store.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-/** A log with a bundle of it, and its verifier key line. */
-export interface ExportedLog {
-  readonly store: string
-  readonly bundle: string
-  readonly key: string
-}
-
-/** Exports a log with this many notifications. */
-export async function exportSample(notifications = 300): Promise<ExportedLog> {
+/** Exports a log with this many notifications. Returns it, its bundle, and its verifier key line. */
+export async function exportSample(notifications = 300) {
   const [store, bundle] = [await makeSampleStore(notifications), join(temporaryFolder(), 'bundle')]
   await exportBundle({ store, dir: bundle })
   return { store, bundle, key: readFileSync(join(bundle, 'key'), 'utf8').trim() }
@@ -84,6 +76,6 @@ export async function verifyByReadme(...dirs: string[]): Promise<{ code: number;
   const [, program = ''] = /```python\n([\s\S]*?)```/.exec(readFileSync(join(dirs[0] ?? '', 'README'), 'utf8')) ?? []
   const file = join(temporaryFolder(), 'verify.py')
   writeFileSync(file, program)
-  const { stdout } = await promisify(execFile)('python3', ['-c', pythonRuns, file, ...dirs])
+  const { stdout } = await run('python3', ['-c', pythonRuns, file, ...dirs])
   return JSON.parse(stdout)
 }

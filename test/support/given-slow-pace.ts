@@ -1,15 +1,16 @@
-import type { World } from '../../src/simulation/index.ts'
+import { answering, busy } from './answers.ts'
 import { hourMs, minuteMs } from './pass-time.ts'
 import { consentServiceWith, openWorld } from './world.ts'
 
 /** A consent service with one call a minute, and due readings under these command ids, which were postponed once. */
 export async function givenSlowPace(...commandIds: string[]) {
   let isReady = false
-  const world: World = await openWorld({
+  const world = await openWorld({
     averba: { consentService: consentServiceWith({ requestsPerSecond: 1 / 60 }) },
-    async intercept(request, forward) {
-      return isReady ? forward(request) : Response.json({}, { status: 429 })
-    },
+    intercept: answering(
+      () => !isReady,
+      () => busy(),
+    ),
   })
   const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
   const read = (commandId: string, waitMs?: number) =>

@@ -1,6 +1,7 @@
 import { AverbaError, OutcomeError } from '../../src/index.ts'
 import { samples, simulate, type World } from '../../src/simulation/index.ts'
 import { dayMs, minuteMs } from './pass-time.ts'
+import { applyPlan, deliver } from './portal.ts'
 
 const cpfs = [samples.cpf, '00000000191', '52998224725']
 const eventos = ['dimp-situacao-import', 'evento-dois']
@@ -22,7 +23,7 @@ export async function walkThroughManyCalls(seed: number, days: number): Promise<
     world.consentService.addConsent({ cpf, cnpj: samples.cnpj, status: 'ATIVO' })
     world.consentService.addAwareness({ cpf, cnpj: samples.cnpj })
   }
-  await subscribe(world)
+  await applyPlan(world.averba)
   for (const kind of ['lose', 'reset', 'truncate'] as const) void world.faults.add({ kind, percent: 6 })
   void world.faults.add({ kind: 'status', status: 503, retryAfterS: 20, percent: 6 })
   void world.faults.add({ kind: 'delay', ms: 1_500, percent: 30 })
@@ -46,10 +47,6 @@ export async function walkThroughManyCalls(seed: number, days: number): Promise<
   return { world, crashes }
 }
 
-async function subscribe({ averba }: World): Promise<void> {
-  await averba.subscriptions.apply(await averba.subscriptions.plan())
-}
-
 async function restart(world: World): Promise<void> {
   await world.restart()
   registerHandlers(world)
@@ -63,9 +60,9 @@ async function runDay(world: World, day: number): Promise<void> {
   const calls = [
     ...cpfs.map(cpf => handleConsents(world, cpf, day)),
     ...cpfs.map((cpf, i) => averba.validations.validate({ id: `v${day}-${i}`, cpf, claims: { sexo: 'F' } })),
-    ...Array.from({ length: 6 }, (_, i) => notify(world, i, day)),
+    ...Array.from({ length: 6 }, (_, i) => deliver(world, { numero: i % 4, dia: day }, eventos[i % 2])),
     averba.subscriptions.recover(),
-    ...(day % 4 === 3 ? [averba.subscriptions.rotate(eventos[0] ?? '').then(() => subscribe(world))] : []),
+    ...(day % 4 === 3 ? [averba.subscriptions.rotate(eventos[0] ?? '').then(() => applyPlan(averba))] : []),
   ]
   const ends = Promise.all(calls.map(call => call.catch(ignoreRefusal)))
   await run(world, 2 * minuteMs)
@@ -87,11 +84,6 @@ async function handleConsents({ averba }: World, cpf: string, day: number): Prom
   if (active) await averba.consents.use({ subject, id: active.id }, { basis })
   await averba.awareness.list({ subject, ageMaxMs: 0 })
   await averba.logins.state({ subject, ageMaxMs: 0 })
-}
-
-async function notify({ portal }: World, number: number, day: number): Promise<void> {
-  const recipient = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
-  await portal.notify({ evento: eventos[number % 2] ?? '', ...recipient, body: { numero: number % 4, dia: day } })
 }
 
 /** Registers a handler that fails every third time, and a follower. */

@@ -7,12 +7,6 @@ interface Made {
   replaceChildren(...children: Made[]): void
 }
 
-/** What the result box of the check shows. */
-export interface Said {
-  readonly className: string
-  readonly text: string
-}
-
 const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' }
 
 /** The script of a page, if any. */
@@ -37,7 +31,8 @@ export function openPage(page: string) {
   }
   return {
     textOf,
-    async run(subtle: SubtleCrypto | undefined): Promise<Said> {
+    /** Returns what the result box of the check shows. */
+    async run(subtle: SubtleCrypto | undefined) {
       const script = scriptOf(page)?.replace('\nshowPageCheck(', '\nreturn showPageCheck(') ?? ''
       await new Function('document', 'globalThis', script)(document, { crypto: { subtle } })
       return { className: box.className, text: wordsOf(box) }

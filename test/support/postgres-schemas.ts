@@ -6,19 +6,19 @@ import { PostgresServer, withSchema } from './postgres-server.ts'
 /** Empty schemas on a real PostgreSQL server: that of `AVERBA_POSTGRES_URL`, or one that is started for them. */
 export class PostgresSchemas {
   readonly url: string
-  readonly #server: PostgresServer | undefined
+  readonly close: () => Promise<void>
   #schemas = 0
 
-  private constructor(url: string, server?: PostgresServer) {
+  private constructor({ url, close }: { url: string; close(): Promise<void> }) {
     this.url = url
-    this.#server = server
+    this.close = close
   }
 
   static async start(): Promise<PostgresSchemas> {
     const { AVERBA_POSTGRES_URL: url } = process.env
-    if (url !== undefined) return new PostgresSchemas(url)
+    if (url !== undefined) return new PostgresSchemas({ url, close: async () => undefined })
     const server = await PostgresServer.start()
-    return new PostgresSchemas(server.url, server)
+    return new PostgresSchemas({ url: server.url, close: () => server.close() })
   }
 
   /** The address of a schema that does not exist yet. */
@@ -48,10 +48,6 @@ export class PostgresSchemas {
   newSchema(): () => Promise<PostgresConnection> {
     const address = this.newAddress()
     return async () => openPostgres(await locatePostgres(address))
-  }
-
-  async close(): Promise<void> {
-    await this.#server?.close()
   }
 }
 

@@ -11,12 +11,22 @@ export function toolPath(name: string): string {
 }
 
 const denoFlags = ['--allow-all', '--no-check', '--no-lock', '--node-modules-dir=manual']
-const commands = {
+/** The command of each runtime. */
+export const commands = {
   Node: [process.execPath],
   Deno: [toolPath('deno'), 'run', ...denoFlags],
   'node:test': [process.execPath, '--test', '--test-isolation=none', '--test-reporter=tap'],
   'Deno.test': [toolPath('deno'), 'test', ...denoFlags],
 } as const
+
+/** Runs a program to its end, and returns what it prints. */
+export const run = promisify(execFile)
+
+/** Packs the package, as it was built, and returns the tarball. */
+export async function packPackage(folder: string): Promise<string> {
+  const { stdout } = await run('npm', ['pack', '--pack-destination', folder, '--ignore-scripts'], { cwd: root })
+  return join(folder, stdout.trim())
+}
 
 /** Runs a script of the repository in a process of its own, and returns its output. */
 export async function runScript(
@@ -27,7 +37,7 @@ export async function runScript(
 ): Promise<string> {
   const [command, ...flags] = commands[on]
   const all = [...flags, '--conditions=averba-source', script, ...args]
-  const { stdout } = await promisify(execFile)(command, all, {
+  const { stdout } = await run(command, all, {
     ...{ cwd: root, maxBuffer: 2 ** 26 },
     env: { ...process.env, NO_COLOR: '1', ...env },
   })
@@ -41,7 +51,7 @@ export async function runScript(
  */
 export async function runCode(code: string, limitKb = 'unlimited') {
   const command = `trap '' XFSZ; ulimit -S -f ${limitKb}; exec "$0" --input-type=module -e "$1"`
-  const { stdout } = await promisify(execFile)('bash', ['-c', command, process.execPath, code], { cwd: root })
+  const { stdout } = await run('bash', ['-c', command, process.execPath, code], { cwd: root })
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
 }
 

@@ -3,14 +3,13 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished } from 'vitest'
-import { root, toolPath } from './run-script.ts'
+import { commands, root } from './run-script.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 /** Starts an example in a folder of its own. */
 export function startExample(name: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}) {
   const folder = temporaryFolder()
-  const deno = [toolPath('deno'), 'run', '--allow-all', '--no-check', '--no-lock', '--node-modules-dir=manual']
-  const [command = '', ...flags] = env.RUNTIME === 'Deno' ? deno : [process.execPath]
+  const [command, ...flags] = commands[env.RUNTIME === 'Deno' ? 'Deno' : 'Node']
   const example = spawn(command, [...flags, '--conditions=averba-source', join(root, 'examples', name), ...args], {
     ...{ cwd: folder, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NO_COLOR: '1', ...env } },
   })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { parseEnv, promisify } from 'node:util'
 import { expect, test, vi } from 'vitest'
 import type { SimulationAddresses } from '../../src/cli/commands/simulate.ts'
-import { averba, printed, startCommand } from '../support/command-line.ts'
+import { averba, expectOutput, startCommand } from '../support/command-line.ts'
 import { folderInPackage } from '../support/temporary-folder.ts'
 import { main } from './run-averba.ts'
 
@@ -43,8 +43,6 @@ test('averba works with the written configuration when its variables are set', a
   for (const name of ['AVERBA_TOKEN_URL', 'AVERBA_CONSUMER_KEY', 'AVERBA_PORTAL_URL']) vi.stubEnv(name, '')
   const missing = 'variables AVERBA_TOKEN_URL, AVERBA_CONSUMER_KEY, AVERBA_PORTAL_URL are not set: Set what'
   const config = join(folder, 'averba.config.ts')
-  expect(await averba('doctor', '--config', config, '--json')).toMatchObject(printed(missing, 1))
+  await expectOutput(averba('doctor', '--config', config, '--json'), missing, 1)
   vi.unstubAllEnvs()
-  services.stop('SIGTERM')
-  await services.ended
 })

@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import type { Recorded } from '../../api/events.ts'
 import { AverbaError, hasCode } from '../../vocabulary/errors.ts'
 import { checkKnownNames } from '../../vocabulary/names.ts'
-import { goQuiet, type QuietWorld } from '../world/go-quiet.ts'
+import { goQuiet, type QuietWorld, settleAll } from '../world/go-quiet.ts'
 import { simulate, type World, type WorldOptions } from '../world/simulate.ts'
 import type { CrashPoint } from '../world/simulated-process.ts'
 import { assertExpected, assertNamed, checkEventTypes, checkExpectation, type ExpectedValue } from './expectation.ts'
@@ -116,7 +116,8 @@ async function runOnce<G, R>(
       if (!world.isDown) throw new TypeError(message)
       await world.restart()
       await world.clock.advance(leaseMs + 1)
-      await goQuiet(world)
+      // No view is rebuilt before the end: that would hide from the comparison there what the crash left wrong.
+      await settleAll(world)
       const again = await runToEnd(world, act)
       // A repeated command may be refused or have another outcome; any other error is a mistake of the host.
       const isMistake = 'error' in again && !(again.error instanceof AverbaError)

@@ -22,9 +22,9 @@ const endOfTime = '9999-12-31T23:59:59.999Z'
 
 /**
  * Ends all faults, and runs pending effects and handler retries when they are due, for at most two simulated days. It
- * does not wait for scheduled readings, which recur without end. Then it rebuilds every view and compares it.
+ * does not wait for scheduled readings, which recur without end.
  */
-export async function goQuiet(world: World): Promise<QuietWorld> {
+export async function settleAll(world: World): Promise<void> {
   const { averba, clock, faults } = world
   faults.clear()
   const until = toInstant(clock.now() + 2 * dayMs)
@@ -34,6 +34,12 @@ export async function goQuiet(world: World): Promise<QuietWorld> {
     if (next === undefined) break
     await clock.advance(Math.max(1, fromInstant(next) - clock.now()))
   }
+}
+
+/** Settles all, as `settleAll` does, then rebuilds every view and compares it. */
+export async function goQuiet(world: World): Promise<QuietWorld> {
+  await settleAll(world)
+  const { averba, clock } = world
   const recurring = new Set((await averba.due(endOfTime)).flatMap(each => (each.what === 'sync' ? each.id : [])))
   const left = (await averba.effects.list()).filter(each => !recurring.has(each.id))
   const describeEffects = (states: readonly string[]) =>

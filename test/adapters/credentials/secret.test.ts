@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { valueFrom } from '../../../src/adapters/credentials/secret.ts'
 import { AverbaError, Secret, valueOf } from '../../../src/index.ts'
-import { applyPlan } from '../../support/portal.ts'
-import { openWorld } from '../../support/world.ts'
+import { validate } from '../../support/open-validating.ts'
+import { applyPlan, deliver } from '../../support/portal.ts'
+import { openWorld, validationServiceWith } from '../../support/world.ts'
 
 const canary = 'segredo-canario-4711'
 
@@ -29,7 +30,7 @@ test('a secret is never printed, and expose() returns it', () => {
 })
 
 test('every secret option accepts a Secret, also from a function', async () => {
-  const { averba, portal, samples } = await openWorld({
+  const world = await openWorld({
     averba: {
       tokenService: {
         url: 'https://gateway.exemplo.br/token',
@@ -43,36 +44,22 @@ test('every secret option accepts a Secret, also from a function', async () => {
       ],
     },
   })
-  await applyPlan(averba)
-  const recipient = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
-  for (const evento of ['e', 'f'])
-    expect(await portal.notify({ evento, ...recipient, body: { n: 1 } })).toMatchObject([{ isDelivered: true }])
+  await applyPlan(world.averba)
+  for (const evento of ['e', 'f']) expect(await deliver(world, {}, evento)).toMatchObject([{ isDelivered: true }])
   // The gateway issues a token for the right key and secret only.
-  valueOf(await averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } }))
+  valueOf(await validate(world.averba, 'p1'))
 })
 
 test('nothing is sent when the token function returns no text', async () => {
-  let bearer: () => unknown = () => undefined
-  let sent = 0
-  const { averba, samples } = await openWorld({
-    averba: {
-      validationService: {
-        ...{ baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
-        bearer: () => bearer() as string, // A host without types may return anything.
-      },
-    },
-    async intercept(request, forward) {
-      sent += 1
-      return forward(request)
-    },
-  })
+  const bearer = vi.fn()
+  const world = await openWorld({ averba: { validationService: validationServiceWith({ bearer }) } })
   const reason = 'Cannot use the bearer token: it is empty or not a text'
   for (const value of [undefined, Promise.resolve(undefined), '', new Secret(''), 7]) {
-    bearer = () => value
-    const input = { id: `of ${value}`, cpf: samples.cpf, claims: { nome: 'X' } }
-    expect(await averba.validations.validate(input)).toMatchObject({ status: 'deferred', reason })
+    bearer.mockReturnValue(value)
+    expect(await validate(world.averba, `of ${value}`)).toMatchObject({ status: 'deferred', reason })
   }
-  expect(sent).toBe(0)
+  expect(bearer.mock.calls.length).toBeGreaterThanOrEqual(5)
+  expect(world.requests).toEqual([])
 })
 
 const never = () => new Promise<string>(() => undefined)

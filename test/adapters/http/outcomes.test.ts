@@ -12,15 +12,12 @@ import type { IssuedCertificate } from '../../../src/simulation/served/authority
 import { serveHttps } from '../../../src/simulation/served/serve.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
 import { authority, own, serveUntilEnd, stranger } from '../../support/over-tls.ts'
-import { type Kind, kinds, openThreeCalls } from '../three-calls.ts'
+import { all, type Expected, inDoubt, type Kind, kinds, openThreeCalls } from '../three-calls.ts'
 
 /** What the clients conclude from everything that can happen to a call, by the phase in which it happens. */
 
-type Expected = Record<Kind, string>
-const all = (status: string): Expected => ({ read: status, change: status, paid: status })
 const deferred = all('deferred')
 const declined = all('declined')
-const unknownUnlessRead: Expected = { read: 'deferred', change: 'unknown', paid: 'unknown' }
 /** How often a request is sent: only reads are retried. */
 const sentOnce: Record<Kind, number> = { read: 3, change: 1, paid: 1 }
 
@@ -89,7 +86,7 @@ test.each<[string, string, typeof answer, Omit<SocketOptions, 'clock'>, number]>
   for (const kind of kinds) {
     const reason = expect.stringContaining(words)
     const outcome = await call(kind, localhost(server.port), options)
-    expect(outcome, kind).toMatchObject({ status: unknownUnlessRead[kind], reason })
+    expect(outcome, kind).toMatchObject({ status: inDoubt[kind], reason })
     expect(received, kind).toBe(kind === 'read' ? readings : sentOnce[kind])
   }
 })
@@ -137,7 +134,7 @@ test.each<[string, string | RegExp, (server: Server) => void, ServerOptions?]>([
   for (const kind of kinds) {
     requests = 0
     const reason = expect.stringMatching(words)
-    expect(await call(kind, baseUrl), kind).toMatchObject({ status: unknownUnlessRead[kind], reason })
+    expect(await call(kind, baseUrl), kind).toMatchObject({ status: inDoubt[kind], reason })
     expect(requests, kind).toBe(sentOnce[kind])
   }
 })
@@ -152,33 +149,22 @@ const good = ({ method }: Request) => {
   return Response.json(method === 'PUT' ? consent : { cpf_disponivel: true })
 }
 
-test.each<[number, string, Expected, Record<string, string>?]>([
+type Row = [status: number, how: string, expected: Expected, headers?: Record<string, string>]
+const rows = (expected: Expected, ...statuses: number[]) => statuses.map((status): Row => [status, '', expected])
+
+test.each<Row>([
   [200, '', all('settled')],
-  [200, ', unreadable', unknownUnlessRead],
-  [201, '', unknownUnlessRead],
-  [204, '', unknownUnlessRead],
-  [301, '', unknownUnlessRead, { location: '/elsewhere' }],
-  [302, '', unknownUnlessRead, { location: '/elsewhere' }],
-  [307, '', unknownUnlessRead, { location: '/elsewhere' }],
-  [400, '', declined],
+  [200, ', unreadable', inDoubt],
+  ...rows(inDoubt, 201, 204, 205, 408, 500, 502, 503, 504),
+  ...[301, 302, 307].map((status): Row => [status, '', inDoubt, { location: '/elsewhere' }]),
+  ...rows(declined, 400, 403, 404, 409, 415, 422),
   // The validation is sent once more with a newer token. A second 401 says that nothing was done either.
   [401, '', { ...declined, paid: 'deferred' }],
-  [403, '', declined],
-  [404, '', declined],
-  [408, '', unknownUnlessRead],
-  [409, '', declined],
-  [415, '', declined],
-  [422, '', declined],
-  [429, '', deferred],
+  ...rows(deferred, 429),
   [429, ' with Retry-After', deferred, { 'retry-after': '120' }],
-  [500, '', unknownUnlessRead],
-  [502, '', unknownUnlessRead],
-  [503, '', unknownUnlessRead],
   [503, ' with Retry-After', deferred, { 'retry-after': '120' }],
-  [503, ' with an invalid Retry-After', unknownUnlessRead, { 'retry-after': '1.5' }],
-  [503, ' with a negative Retry-After', unknownUnlessRead, { 'retry-after': '-5' }],
-  [205, '', unknownUnlessRead],
-  [504, '', unknownUnlessRead],
+  [503, ' with an invalid Retry-After', inDoubt, { 'retry-after': '1.5' }],
+  [503, ' with a negative Retry-After', inDoubt, { 'retry-after': '-5' }],
 ])('an answer of %i%s ends each call as the contracts say', async (status, how, expected, headers = {}) => {
   answer = request => {
     if (how === ', unreadable') return new Response('<html>Manutenção</html>')

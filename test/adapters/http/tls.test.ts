@@ -9,7 +9,7 @@ import { VirtualClock } from '../../../src/simulation/index.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
 import { type Peer, serveHttps } from '../../../src/simulation/served/serve.ts'
 import { withLimits } from '../../../src/vocabulary/fetch.ts'
-import { toInstant } from '../../../src/vocabulary/instant.ts'
+import { dayMs, toInstant } from '../../../src/vocabulary/instant.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
 import { authority, openClient, own } from '../../support/over-tls.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -50,11 +50,6 @@ function openHere(options: Partial<SocketOptions> = {}) {
   }
 }
 
-/** A clock at the time of the certificates, which a test can advance. */
-const virtualClock = (aheadMs = 0) => new VirtualClock(toInstant(Date.now() + aheadMs))
-
-const unsent = { name: 'UnsentError' }
-
 /** A request that may cost money, so that it must be known whether it was sent. */
 const paidRequest = (port: number | string) => new Request(`https://localhost:${port}/`, { method: 'POST', body: 'x' })
 
@@ -78,8 +73,7 @@ test('connectTo sends to another port, and the server name is still checked', as
   const to = { host: '127.0.0.1', port: server.port }
   const { socket } = openHere({ connectTo: target => (target.endsWith(':443') ? to : undefined) })
   expect((await socket.fetch(new Request('https://receptor.exemplo.br/'))).status).toBe(200)
-  const elsewhere = socket.fetch(new Request('https://receptor.outro.br/'))
-  await expect(elsewhere).rejects.toMatchObject(unsent)
+  await expectUnsent(socket.fetch(new Request('https://receptor.outro.br/')))
 })
 
 test('an answer that is too large or too late fails', async () => {
@@ -111,38 +105,40 @@ describe('an answer as a stream', () => {
     const onConnected = vi.fn()
     for (let i = 0; i < 2; i++) await (await stream('/', onConnected)).text()
     expect(onConnected).toHaveBeenCalledTimes(2)
-    const unreachable = socket.stream(new Request('https://localhost:1/'), onConnected)
-    await expect(unreachable).rejects.toMatchObject(unsent)
+    await expectUnsent(socket.stream(new Request('https://localhost:1/'), onConnected))
     expect(onConnected).toHaveBeenCalledTimes(2)
   })
 })
 
-/** The messages of troubles, and what takes them. */
-function givenReports(): [string[], (error: Error) => void] {
+/** A client that asks for its certificate, at the time of the certificates. `use` gives it another one, a minute later. */
+function openRotating(options: Partial<SocketOptions> = {}, aheadMs = 0) {
+  const clock = new VirtualClock(toInstant(Date.now() + aheadMs))
   const reported: string[] = []
-  return [reported, ({ message }) => void reported.push(message)]
+  const onTrouble = ({ message }: Error) => void reported.push(message)
+  let give = (): typeof client | Promise<typeof client> => client
+  const use = async (next: typeof give, afterMs = 60_000) => {
+    give = next
+    await clock.advance(afterMs)
+  }
+  return { ...openHere({ clock, certificate: () => give(), onTrouble, ...options }), clock, reported, use }
 }
 
 test('a rotated certificate is used without a restart, and a wrong one can be corrected', async () => {
-  const clock = virtualClock()
-  let certificate = { ...client, key: 'x' }
-  const { name } = openHere({ clock, certificate: () => certificate })
+  const { name, clock, use } = openRotating()
+  await use(() => ({ ...client, key: 'x' }), 0)
   await expect(name()).rejects.toMatchObject({ code: 'MISCONFIGURED' })
-  certificate = client
-  expect(await name()).toBe('gestora')
-  certificate = next
-  expect(await name()).toBe('gestora')
+  for (const certificate of [client, next]) {
+    await use(() => certificate, 0)
+    expect(await name()).toBe('gestora')
+  }
   await clock.advance(60_000)
   expect(await name()).toBe('gestora-nova')
 })
 
 test('the old certificate stays in use when the vault is down or a file is half-written', async () => {
-  const clock = virtualClock()
-  const [reported, onTrouble] = givenReports()
-  let give = (): typeof client => client
-  const { name } = openHere({ clock, certificate: () => give(), onTrouble })
+  const { name, use, reported } = openRotating()
   expect(await name()).toBe('gestora')
-  const halves: (typeof give)[] = [
+  for (const half of [
     () => {
       throw new Error('the vault is sealed')
     },
@@ -150,12 +146,9 @@ test('the old certificate stays in use when the vault is down or a file is half-
     // Functions may return what their types forbid.
     () => undefined as never,
     () => ({}) as never,
-  ]
-  for (const half of halves) {
-    give = half
-    await clock.advance(60_000)
-    expect(await name()).toBe('gestora')
-    expect(await name()).toBe('gestora')
+  ]) {
+    await use(half)
+    for (const _ of [1, 2]) expect(await name()).toBe('gestora')
   }
   expect(reported).toEqual([
     'Cannot get the client certificate: the function that gives it failed',
@@ -163,35 +156,29 @@ test('the old certificate stays in use when the vault is down or a file is half-
     'Cannot use the client certificate: it has neither cert and key nor pfx',
     'Cannot use the client certificate: it has neither cert and key nor pfx',
   ])
-  give = () => next
-  await clock.advance(60_000)
+  await use(() => next)
   expect(await name()).toBe('gestora-nova')
 })
 
 test('a burst of first requests, or after a rotation, loads the certificate once', async () => {
-  const clock = virtualClock()
   const certificate = vi.fn(async () => next).mockResolvedValueOnce(client)
-  const { send } = openHere({ clock, certificate })
-  const burst = () => Promise.all(Array.from({ length: 20 }, () => send()))
-  await burst()
-  expect(certificate).toHaveBeenCalledTimes(1)
-  await clock.advance(60_000)
-  expect((await burst()).map(response => response.status)).toEqual(Array(20).fill(200))
-  expect(certificate).toHaveBeenCalledTimes(2)
+  const { send, clock } = openRotating({ certificate })
+  for (const times of [1, 2]) {
+    const burst = await Promise.all(Array.from({ length: 20 }, () => send()))
+    expect(burst.map(response => response.status)).toEqual(Array(20).fill(200))
+    expect(certificate).toHaveBeenCalledTimes(times)
+    await clock.advance(60_000)
+  }
 })
 
 test('a certificate that is not valid yet does not replace the current one', async () => {
   // Certificates issued now are valid from a day ago, by the clock of this machine.
-  const clock = virtualClock(-3 * 86_400_000)
-  const [reported, onTrouble] = givenReports()
-  let certificate = client
-  const { name } = openHere({ clock, certificate: () => certificate, onTrouble })
+  const { name, clock, use, reported } = openRotating({}, -3 * dayMs)
   expect(await name()).toBe('gestora')
-  certificate = next
-  await clock.advance(60_000)
+  await use(() => next)
   expect(await name()).toBe('gestora')
   expect(reported).toEqual([expect.stringContaining('it is not valid before 20')])
-  await clock.advance(3 * 86_400_000)
+  await clock.advance(3 * dayMs)
   expect(await name()).toBe('gestora-nova')
 })
 
@@ -201,51 +188,45 @@ test('PEM as bytes is used like PEM as text', async () => {
 })
 
 test('the time that a vault takes does not count as time of the request', async () => {
-  const clock = virtualClock()
-  let isSlow = false
-  const certificate = async () => {
-    if (isSlow) await systemClock.sleep(400)
-    return client
-  }
-  const { send } = openHere({ clock, certificate, budgetMs: 300 })
+  const { send, use } = openRotating({ budgetMs: 300 })
   await send()
-  isSlow = true
-  await clock.advance(60_000)
+  await use(() => systemClock.sleep(400).then(() => client))
   expect((await send()).status).toBe(200)
 })
 
 test('an expired certificate is never presented, and its replacement is used at once', async () => {
-  const clock = virtualClock()
-  const later = await createAuthority(systemClock.now() + 366 * 86_400_000)
-  let certificate = client
-  const fixed = openHere({ clock, certificate: client })
-  const asked = openHere({ clock, certificate: () => certificate })
+  const later = await createAuthority(systemClock.now() + 366 * dayMs)
+  const asked = openRotating()
+  const fixed = openHere({ clock: asked.clock, certificate: client })
   await Promise.all([fixed.send(), asked.send()])
-  await clock.advance(366 * 86_400_000)
+  await asked.clock.advance(366 * dayMs)
   const before = seen.length
   const ended = { code: 'MISCONFIGURED', message: expect.stringContaining('it expired on 20') }
   for (const { send } of [fixed, asked]) await expect(send()).rejects.toMatchObject(ended)
   expect(seen).toHaveLength(before)
-  certificate = await later.issueClient('gestora-nova')
+  const renewed = await later.issueClient('gestora-nova')
+  await asked.use(() => renewed, 0)
   expect((await asked.send()).status).toBe(200)
   await expect(fixed.send()).rejects.toMatchObject(ended)
 })
 
 test('a vault that hangs delays a request only briefly while the certificate is valid', async () => {
-  const clock = virtualClock()
+  const { send, name, use } = openRotating({ budgetMs: 500 })
   const vault = Promise.withResolvers<typeof client>()
-  let isHanging = false
-  const certificate = () => (isHanging ? vault.promise : client)
-  const { send, name } = openHere({ clock, certificate, budgetMs: 500 })
   await send()
-  isHanging = true
-  await clock.advance(60_000)
+  await use(() => vault.promise)
   // The vault answers only after both requests.
-  expect((await send()).status).toBe(200)
-  expect((await send()).status).toBe(200)
+  for (const _ of [1, 2]) expect((await send()).status).toBe(200)
   vault.resolve(next)
   await expect.poll(name).toBe('gestora-nova')
 })
+
+/** Expects that a request fails without having been sent, and does not reach the server. */
+async function expectUnsent(sending: Promise<Response>, message: unknown = expect.any(String)): Promise<void> {
+  const before = seen.length
+  await expect(sending).rejects.toMatchObject({ name: 'UnsentError', message })
+  expect(seen).toHaveLength(before)
+}
 
 test('a request whose connection is made after its time limit was not sent', async () => {
   const budgetMs = 300
@@ -254,23 +235,20 @@ test('a request whose connection is made after its time limit was not sent', asy
     const timer = setTimeout(() => socket.pipe(connect(server.port, '127.0.0.1')).pipe(socket), budgetMs + 60)
     socket.once('close', () => clearTimeout(timer))
   })
-  const port = await listenUntilEnd(slow)
-  const before = seen.length
-  const { socket } = openHere({ budgetMs })
-  await expect(socket.fetch(paidRequest(port))).rejects.toMatchObject(unsent)
-  expect(seen).toHaveLength(before)
+  await expectUnsent(openHere({ budgetMs }).socket.fetch(paidRequest(await listenUntilEnd(slow))))
+})
+
+test('a request whose connection ends before the TLS handshake was not sent', async () => {
+  const rude = createServer(socket => void socket.once('data', () => socket.resetAndDestroy()))
+  await expectUnsent(openHere().socket.fetch(paidRequest(await listenUntilEnd(rude))))
 })
 
 test('a call that this process no longer holds once it is connected does not leave', async () => {
   const { socket, send } = openHere()
-  const before = seen.length
   // Asked when the connection exists, also for one that was used before.
   for (const _ of ['new', 'kept']) {
-    const request = withLimits(paidRequest(server.port), { mayLeave: () => false })
-    await expect(socket.fetch(request)).rejects.toMatchObject(unsent)
-    expect(seen).toHaveLength(before)
+    await expectUnsent(socket.fetch(withLimits(paidRequest(server.port), { mayLeave: () => false })))
     await send()
-    seen.length = before
   }
   const held = withLimits(paidRequest(server.port), { mayLeave: () => true })
   expect((await socket.fetch(held)).status).toBe(200)
@@ -280,17 +258,13 @@ test.each([true, false])('a closed client sends nothing (used before: %s)', asyn
   const socket = openSocket({ clock: systemClock, ca: authority.ca })
   if (isUsed) await socket.fetch(paidRequest(server.port))
   await socket.close()
-  const before = seen.length
-  await expect(socket.fetch(paidRequest(server.port))).rejects.toMatchObject(unsent)
-  expect(seen).toHaveLength(before)
+  await expectUnsent(socket.fetch(paidRequest(server.port)))
 })
 
 test('the server certificate is checked despite NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
   onTestFinished(() => void vi.unstubAllEnvs())
-  const before = seen.length
-  await expect(openHere({ ca: stranger.ca }).send()).rejects.toMatchObject(unsent)
-  expect(seen).toHaveLength(before)
+  await expectUnsent(openHere({ ca: stranger.ca }).send())
 })
 
 test.each(['-tls1_2', '-tls1_3'])(
@@ -298,9 +272,8 @@ test.each(['-tls1_2', '-tls1_3'])(
   async version => {
     const port = await serveByOpenssl(version)
     // A server certificate used by a client: a common mistake.
-    const { socket } = openHere({ certificate: own })
-    const error = { ...unsent, message: expect.stringContaining('the service refused the handshake') }
-    await expect(socket.fetch(paidRequest(port))).rejects.toMatchObject(error)
+    const message = expect.stringContaining('the service refused the handshake')
+    await expectUnsent(openHere({ certificate: own }).socket.fetch(paidRequest(port)), message)
   },
 )
 
@@ -322,9 +295,3 @@ async function serveByOpenssl(version: string): Promise<string> {
   }
   throw new Error(`openssl does not listen: ${said}`)
 }
-
-test('a request whose connection ends before the TLS handshake was not sent', async () => {
-  const rude = createServer(socket => void socket.once('data', () => socket.resetAndDestroy()))
-  const port = await listenUntilEnd(rude)
-  await expect(openHere().socket.fetch(paidRequest(port))).rejects.toMatchObject(unsent)
-})

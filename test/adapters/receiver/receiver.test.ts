@@ -119,26 +119,26 @@ test('a notification that is not stored in time is answered 503 before the porta
 
 test('each notification has its own full budget', async () => {
   const clock = new VirtualClock()
-  const waiting: (() => void)[] = []
-  const { receiver } = openToAll({ clock, store: () => new Promise(resolve => waiting.push(resolve)) })
+  const first = Promise.withResolvers<void>()
+  const store = vi.fn(() => new Promise<void>(() => undefined)).mockReturnValueOnce(first.promise)
+  const { receiver } = openToAll({ clock, store })
   const answers: number[] = []
-  const notify = async () => {
-    const before = waiting.length
+  for (const times of [1, 2, 3]) {
     void receiver.fetch(post()).then(({ status }) => answers.push(status))
-    await expect.poll(() => waiting.length).toBe(before + 1)
+    await expect.poll(() => store).toHaveBeenCalledTimes(times)
+    await clock.advance(900)
   }
-  for (const afterMs of [0, 1_000, 1_000]) {
-    await clock.advance(afterMs)
-    await notify()
-  }
-  waiting[0]?.()
+  first.resolve()
   await expect.poll(() => answers).toEqual([200])
-  await clock.advance(1_999)
-  expect(answers).toEqual([200])
-  await clock.advance(1)
-  expect(answers).toEqual([200, 503])
-  await clock.advance(1_000)
-  expect(answers).toEqual([200, 503, 503])
+  for (const [ms, expected] of [
+    [1_199, [200]],
+    [1, [200, 503]],
+    [899, [200, 503]],
+    [1, [200, 503, 503]],
+  ] as const) {
+    await clock.advance(ms)
+    expect(answers).toEqual(expected)
+  }
   expect(clock.sleeping).toBe(0)
 })
 

@@ -1,101 +1,81 @@
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type RunningServices, startServices } from '../../../src/simulation/index.ts'
-import { averba, averbaJson, failedWith, printed } from '../../support/command-line.ts'
+import { afterAll, expect, test } from 'vitest'
+import { startServices } from '../../../src/simulation/index.ts'
+import { averba, averbaJson, expectFailure, expectOutput } from '../../support/command-line.ts'
 import { configFile } from '../../support/config-file.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
+import { callPortal, deliver } from '../../support/portal.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const folder = temporaryFolder()
 const secret = 'um-segredo-que-nao-se-mostra'
 
-let services: RunningServices
-beforeAll(async () => {
-  services = await startServices()
-})
+const services = await startServices()
 afterAll(() => services.close())
 
 /** Writes a configuration that declares subscriptions, always for the same log. */
 function declare(eventos: readonly string[], portal = services.options.portal): string[] {
   const { baseUrl: knownAs } = services.options.portal
-  const config = configFile({
-    store: join(folder, 'log.sqlite'),
-    portal: { ...portal, knownAs },
-    receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
-    subscriptions: eventos.map(evento => ({ evento, chaveSecreta: secret })),
-  })
-  return ['--config', config]
-}
-
-/** Another program of the same user subscribes. */
-async function subscribeElsewhere(evento: string): Promise<void> {
-  const request = new Request(`${services.options.portal.baseUrl}/portal/api/ext/webhook`, {
-    method: 'POST',
-    headers: { ...services.portalHeaders, 'content-type': 'application/json' },
-    body: JSON.stringify({ evento, endpoint: 'https://outro.exemplo.br/' }),
-  })
-  expect((await services.reach.portal(request)).status).toBe(200)
+  const subscriptions = eventos.map(evento => ({ evento, chaveSecreta: secret }))
+  const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
+  const common = { store: join(folder, 'log.sqlite'), receiver, subscriptions }
+  return ['--config', configFile({ ...common, portal: { ...portal, knownAs } })]
 }
 
 test('plan, apply and failures work from a configuration to the declared subscriptions', async () => {
   const both = declare(['um', 'dois'])
-  const planned = await averba('plan', ...both)
   const creates = /^create um https:.* \(the portal does not have it\)\ncreate dois .*\n2 changes\. To apply exactly/
-  expect(planned).toMatchObject(printed(creates, 2))
+  const planned = await expectOutput(averba('plan', ...both), creates, 2)
   expect(planned.out).toMatch(/ this plan: averba apply --hash [0-9a-f]{64}\n$/)
   const hash = planned.out.trim().split(' ').at(-1) ?? ''
 
   // Somebody else comes in between: this very plan is no longer it.
-  await subscribeElsewhere('alheio')
-  expect(await averba('apply', '--hash', hash, ...both)).toMatchObject(failedWith('STALE_PLAN'))
-  const again = await averba('plan', '--json', ...both)
-  expect(again.code).toBe(2)
+  const taken = { evento: 'alheio', endpoint: 'https://outro.exemplo.br/' }
+  await callPortal(services, 'POST', taken, '', services.portalHeaders)
+  await expectFailure(averba('apply', '--hash', hash, ...both), 'STALE_PLAN')
+  const again = await expectOutput(averba('plan', '--json', ...both), '', 2)
   const file = join(folder, 'plan.json')
   writeFileSync(file, again.out)
-  const applied = await averba('apply', '--plan', file, ...both)
-  expect(applied).toMatchObject(printed(/^plan [0-9a-f]{64}\nsettled: create um .*\nsettled: create dois /))
-  expect(await averba('plan', ...both)).toMatchObject(printed(/Nothing to do\.\n$/))
+  const made = /^plan [0-9a-f]{64}\nsettled: create um .*\nsettled: create dois /
+  const applied = await expectOutput(averba('apply', '--plan', file, ...both), made)
+  await expectOutput(averba('plan', ...both), /Nothing to do\.\n$/)
 
   // What is declared no more is deleted with leave only.
   const other = declare(['um', 'alheio'])
-  const fewer = await averba('plan', ...other)
-  expect(fewer.out).toMatch(/taken alheio .*\ndelete dois /)
-  expect(await averba('apply', ...other)).toMatchObject(failedWith('PLAN_DELETES'))
-  const deleted = printed(/\nsettled: delete dois \S+\n$/)
-  expect(await averba('apply', '--allow-deletions', ...other)).toMatchObject(deleted)
+  const fewer = await expectOutput(averba('plan', ...other), /taken alheio .*\ndelete dois /, 2)
+  await expectFailure(averba('apply', ...other), 'PLAN_DELETES')
+  await expectOutput(averba('apply', '--allow-deletions', ...other), /\nsettled: delete dois \S+\n$/)
 
   // A taken event is nothing to do, unless it is to be taken over.
-  expect(await averba('plan', ...other)).toMatchObject(printed('taken alheio'))
-  expect(await averba('plan', '--take-over', ...other)).toMatchObject({ code: 2 })
-  const taken = await averba('apply', '--take-over', '--json', ...other)
-  expect(taken.code).toBe(0)
+  await expectOutput(averba('plan', ...other), 'taken alheio')
+  await expectOutput(averba('plan', '--take-over', ...other), '', 2)
+  const over = await expectOutput(averba('apply', '--take-over', '--json', ...other), '')
   const change = { evento: 'alheio', isTaken: true }
-  expect(JSON.parse(taken.out)).toMatchObject({ applied: [{ status: 'settled', change }] })
-  expect(await averba('plan', '--take-over', ...other)).toMatchObject({ code: 0 })
+  expect(JSON.parse(over.out)).toMatchObject({ applied: [{ status: 'settled', change }] })
+  await expectOutput(averba('plan', '--take-over', ...other), '')
 
   // Nothing listens at the endpoint: the delivery fails, and its content comes into the inbox.
-  const notice = { evento: 'um', destinatarioTipo: 'CNPJ', destinatarioId: services.samples.cnpj } as const
-  expect(await services.portal.notify({ ...notice, body: { numero: '26BR1' } })).toMatchObject([{ isDelivered: false }])
-  const read = await averba('failures', ...other)
-  expect(read).toMatchObject(printed(/ um \d+ .*\(inbox not checked\)\n1 failed delivery\.\n$/))
+  expect(await deliver(services, { numero: '26BR1' }, 'um')).toMatchObject([{ isDelivered: false }])
+  const unchecked = / um \d+ .*\(inbox not checked\)\n1 failed delivery\.\n$/
+  const read = await expectOutput(averba('failures', ...other), unchecked)
   expect(read.out).not.toContain('26BR1')
   const recovered = await averbaJson('failures', '--recover', ...other)
   expect(recovered.failures).toMatchObject([{ recovery: 'recovered', conteudo: '{"numero":"26BR1"}' }])
   // Brasilia is three hours behind: a day ago by UTC is a day of hers that has begun.
   const yesterday = new Date(Date.now() - 27 * 3_600_000).toISOString().slice(0, 10)
   expect(await averba('failures', '--day', yesterday, ...other)).toMatchObject({ out: 'No delivery failed.\n' })
-  expect(await averba('failures', '--day', '2020-01-01', ...other)).toMatchObject(failedWith('INVALID_INPUT'))
+  await expectFailure(averba('failures', '--day', '2020-01-01', ...other), 'INVALID_INPUT')
 
-  for (const each of [planned, again, applied, fewer, taken, read]) expect(each.out + each.err).not.toContain(secret)
+  for (const each of [planned, again, applied, fewer, over, read]) expect(each.out + each.err).not.toContain(secret)
 })
 
 test('an event that the portal declines gives exit code 1, and the other events are done', async () => {
   const config = declare(['tres', 'quatro'])
   await services.faults.add({ kind: 'status', status: 422, method: 'POST', service: 'portal', times: 1 })
   const words = /declined: create tres .* \(422; --json prints the portal's own words\)\nsettled: create quatro /
-  expect(await averba('apply', ...config, '--allow-deletions')).toMatchObject(printed(words, 1))
+  await expectOutput(averba('apply', ...config, '--allow-deletions'), words, 1)
 })
 
 /** A portal in whose texts stands what a terminal would obey, and what turns text around or cannot be seen. */
@@ -131,8 +111,8 @@ test('an invalid plan, or two plans, are refused', async () => {
   const config = declare(['um'])
   const none = join(folder, 'none.json')
   writeFileSync(none, '{}')
-  expect(await averba('apply', '--plan', none, ...config)).toMatchObject(failedWith('it has no hash'))
-  const missing = failedWith(/it is missing or not JSON\nWrite one with: averba plan --json/)
-  expect(await averba('apply', '--plan', `${none}.json`, ...config)).toMatchObject(missing)
+  await expectFailure(averba('apply', '--plan', none, ...config), 'it has no hash')
+  const missing = /it is missing or not JSON\nWrite one with: averba plan --json/
+  await expectFailure(averba('apply', '--plan', `${none}.json`, ...config), missing)
   expect(await averba('apply', '--plan', none, '--hash', 'a', ...config)).toMatchObject({ code: 1 })
 })

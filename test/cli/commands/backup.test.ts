@@ -1,7 +1,8 @@
 import { copyFileSync, existsSync, rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { openAverba } from '../../../src/index.ts'
-import { averba, averbaJson, failedWith, printed } from '../../support/command-line.ts'
+import { averba, averbaJson, expectFailure, expectOutput } from '../../support/command-line.ts'
+import { loseStore } from '../../support/lose-store.ts'
 import { makeSampleStore } from '../../support/sample-store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 
@@ -21,19 +22,17 @@ test('the commands report what an operator has to know, as text and as JSON', as
   expect((await averbaJson('doctor', elsewhere)).problems).toEqual([])
   rmSync(`${elsewhere}.keys`)
   const missing = /WRONG:\n {2}keys: the keyring is missing.* --keys on the command line/
-  expect(await averba('doctor', elsewhere)).toMatchObject(printed(missing, 1))
+  await expectOutput(averba('doctor', elsewhere), missing, 1)
   // The keyring of a backup is kept apart from it.
   const { keys, problems } = await averbaJson('doctor', backup, '--keys', `${store}.keys`, '--deep')
   expect([keys.path, problems]).toEqual([`${store}.keys`, []])
   const another = temporaryStore()
   await (await openAverba({ store: another })).close()
-  const foreign = await averba('doctor', backup, '--keys', `${another}.keys`)
-  expect(foreign).toMatchObject(printed('WRONG:\n  keys: ', 1))
-  expect(await averba('doctor', 'no-such-file')).toMatchObject(failedWith(/^NOT_FOUND: .*\nName the file of a log/))
+  await expectOutput(averba('doctor', backup, '--keys', `${another}.keys`), 'WRONG:\n  keys: ', 1)
+  await expectFailure(averba('doctor', 'no-such-file'), /^NOT_FOUND: .*\nName the file of a log/)
   const gone = temporaryStore()
   copyFileSync(`${store}.keys`, `${gone}.keys`)
-  const left = failedWith(/^NOT_FOUND: .*\nIts keyring is there: restore a backup/)
-  expect(await averba('doctor', gone)).toMatchObject(left)
+  await expectFailure(averba('doctor', gone), /^NOT_FOUND: .*\nIts keyring is there: restore a backup/)
 })
 
 test('a restore prints who was erased since the backup, and the command to repeat it', async () => {
@@ -44,7 +43,7 @@ test('a restore prints who was erased since the backup, and the command to repea
   const asked = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
   const { erasedAt } = await engine.subjects.erase({ subject }, asked)
   await engine.close()
-  for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
+  loseStore(store)
   const { out } = await averba('restore', `${store}.backup`, store, '--accept-rollback')
   expect(out).toMatch(/^Lost, according to the high-water mark: at least [2-9] events\.$/m)
   expect(out).toContain('WARNING: these people were erased after the backup, and are BACK.')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { machines } from '../../../src/machines/machines.ts'
-import { averba, averbaJson, failedWith, printed } from '../../support/command-line.ts'
+import { averba, averbaJson, expectFailure, expectOutput } from '../../support/command-line.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase } from '../../support/use-database.ts'
@@ -14,7 +14,7 @@ test('averba migrations prints all statements from version 0, and none from the 
   const { statements } = await averbaJson('migrations')
   expect(statements.map((sql: string) => `${sql};\n`).join('')).toBe(all.out)
   expect((await averba('migrations', '--dialect', 'postgres')).out).toContain('bytea')
-  expect(await averba('migrations', '--from', '99')).toMatchObject(failedWith(/^INVALID_INPUT/))
+  await expectFailure(averba('migrations', '--from', '99'), /^INVALID_INPUT/)
 })
 
 test('a file made by the printed statements opens as a new log', async () => {
@@ -29,6 +29,6 @@ test('averba charts prints one machine on each line, and --format mermaid the na
   expect(all.code).toBe(0)
   const lines = all.out.trimEnd().split('\n')
   expect(lines.map(line => JSON.parse(line).id)).toEqual(machines.map(({ name }) => name))
-  const diagram = printed(/^stateDiagram-v2\n {2}state "absent" as token_absent\n/)
-  expect(await averba('charts', 'token', '--format', 'mermaid')).toMatchObject(diagram)
+  const diagram = /^stateDiagram-v2\n {2}state "absent" as token_absent\n/
+  await expectOutput(averba('charts', 'token', '--format', 'mermaid'), diagram)
 })

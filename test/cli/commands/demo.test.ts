@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { averba, failedWith } from '../../support/command-line.ts'
+import { averba, expectFailure } from '../../support/command-line.ts'
 import { openPage } from '../../support/open-page.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -25,14 +25,10 @@ test('the demonstration shows every lifecycle, and ends with one JSON object', a
   expect(canaries.filter(canary => seen.includes(canary))).toEqual([])
 })
 
-test('a demonstration that cannot write reports it, and exits with 1', async () => {
-  const ended = await averba('demo', '--dir', '/proc/averba')
-  expect(ended).toMatchObject(failedWith('STORE_UNSAFE'))
+test('a demonstration that cannot write, or whose folder holds a log, reports it, and exits with 1', async () => {
+  const ended = await expectFailure(averba('demo', '--dir', '/proc/averba'), 'STORE_UNSAFE')
   expect(ended.err).not.toMatch(/^\s+at /m)
-})
-
-test('a folder that holds a log is not used again', async () => {
   const folder = temporaryFolder()
   writeFileSync(join(folder, 'averba.sqlite'), '')
-  expect(await averba('demo', '--dir', folder)).toMatchObject(failedWith('Name another folder'))
+  await expectFailure(averba('demo', '--dir', folder), 'Name another folder')
 })

@@ -3,29 +3,20 @@ import type { RequestListener } from 'node:http'
 import { createServer } from 'node:https'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterAll, afterEach, expect, test } from 'vitest'
-import { averba, failedWith, type RunningCommand, startCommand } from '../../support/command-line.ts'
+import { afterAll, expect, test } from 'vitest'
+import { averba, expectFailure, startCommand } from '../../support/command-line.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
 
 // Both commands use the folder that they are called in.
 const before = process.cwd()
-let running: RunningCommand | undefined
-
-afterEach(stop)
 afterAll(() => process.chdir(before))
-
-async function stop(): Promise<void> {
-  running?.stop('SIGTERM')
-  await running?.ended
-  running = undefined
-}
 
 /** Starts `averba dev`, in an empty folder unless one is given, and waits until it says how to go on. */
 async function start(args: readonly string[] = [], cwd = temporaryFolder()) {
   process.chdir(cwd)
-  running = startCommand(['dev', ...args])
+  const running = startCommand(['dev', ...args])
   await running.line('averba trigger')
   return { ...running, cwd }
 }
@@ -37,23 +28,26 @@ test('averba dev stops on a signal that comes while it starts', async () => {
   process.chdir(temporaryFolder())
   const command = startCommand(['dev'])
   await Promise.resolve()
-  command.stop('SIGTERM')
-  expect(await command.ended).toMatchObject({ code: 0, err: '' })
+  expect(await command.stop('SIGTERM')).toMatchObject({ code: 0, err: '' })
+})
+
+test('an address of another machine is refused', async () => {
+  process.chdir(temporaryFolder())
+  await expectFailure(averba('dev', '--to', '203.0.113.7:443'), '203.0.113.7')
 })
 
 test('averba dev and averba trigger deliver a first notification', async () => {
-  const { line, cwd } = await start()
+  const { line, cwd, stop } = await start()
   expect(await trigger('dimp-situacao-import')).toEqual(delivered)
-  expect(await trigger('')).toMatchObject(failedWith('INVALID_INPUT'))
+  await expectFailure(trigger(''), 'INVALID_INPUT')
   expect(await line('received')).toBe('received dimp-situacao-import: 27 bytes, stored')
-  expect(await trigger('outro')).toMatchObject(failedWith('NOT_FOUND'))
-  const quoted = failedWith(/the body is not JSON\nQuote it/)
-  expect(await trigger('dimp-situacao-import', '--body', '{')).toMatchObject(quoted)
-  expect(await averba('dev')).toMatchObject(failedWith(/^REFUSED: .*already\n/))
+  await expectFailure(trigger('outro'), 'NOT_FOUND')
+  await expectFailure(trigger('dimp-situacao-import', '--body', '{'), /the body is not JSON\nQuote it/)
+  await expectFailure(averba('dev'), /^REFUSED: .*already\n/)
   expect(existsSync(join(cwd, '.averba/dev.json'))).toBe(true)
-  await stop()
+  await stop('SIGTERM')
   expect(existsSync(join(cwd, '.averba/dev.json'))).toBe(false)
-  expect(await trigger('dimp-situacao-import')).toMatchObject(failedWith('averba dev does not run in this folder'))
+  await expectFailure(trigger('dimp-situacao-import'), 'averba dev does not run in this folder')
 })
 
 const left = ['', 'null', '{"control":"http://127.0.0.1:1"}']
@@ -66,13 +60,14 @@ test.each(left)('the state file of a killed averba dev (%s) is no obstacle', asy
 })
 
 /** A receiver on this machine. Returns a function that lets `averba dev` notify it. */
-async function openReceiver(listener: RequestListener): Promise<(...args: string[]) => Promise<void>> {
+async function openReceiver(listener: RequestListener) {
   const server = createServer(listener)
   const to = `127.0.0.1:${await listenUntilEnd(server)}`
-  return async (...args) => {
-    const { cwd } = await start(['--to', to, '--evento', 'duex-historico', ...args])
-    const read = (name: string) => readFileSync(join(cwd, '.averba', name))
+  return async (...args: string[]) => {
+    const running = await start(['--to', to, '--evento', 'duex-historico', ...args])
+    const read = (name: string) => readFileSync(join(running.cwd, '.averba', name))
     server.setSecureContext({ cert: read('receiver.pem'), key: read('receiver.key') })
+    return running
   }
 }
 
@@ -95,9 +90,9 @@ test('a receiver of averba gets its secret, and a refused delivery is printed wi
   let { receiver } = await open({ sources: ['127.0.0.0/8'] })
   const notifyIt = await openReceiver((incoming, outgoing) => receiver.listener(incoming, outgoing))
   const triggered = async (...args: string[]) => {
-    await notifyIt(...args)
+    const { stop } = await notifyIt(...args)
     const { out } = await trigger('duex-historico')
-    await stop()
+    await stop('SIGTERM')
     return out
   }
   expect(await triggered('--secret', 'segredo')).toBe('delivered\n')
@@ -106,9 +101,4 @@ test('a receiver of averba gets its secret, and a refused delivery is printed wi
   expect(await triggered('--secret', 'segredo')).toMatch(/^not delivered: HTTP 403\n.*sources.*\n$/)
   await start(['--to', 'localhost:1', '--evento', 'duex-historico'])
   expect((await trigger('duex-historico')).out).toMatch(/^not delivered: .*\n.*start your receiver.*\n$/)
-})
-
-test('an address of another machine is refused', async () => {
-  process.chdir(temporaryFolder())
-  expect(await averba('dev', '--to', '203.0.113.7:443')).toMatchObject({ code: 1 })
 })

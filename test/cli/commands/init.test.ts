@@ -4,24 +4,22 @@ import { expect, test } from 'vitest'
 import { configTemplate } from '../../../src/api/config-template.ts'
 import { type ListedOption, listOptions } from '../../../src/api/option.ts'
 import { optionsSchema } from '../../../src/api/options.ts'
-import { averba, failedWith } from '../../support/command-line.ts'
+import { averba, averbaJson, expectFailure, expectOutput } from '../../support/command-line.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 test('averba init writes to --dir, prints the next steps, and overwrites only with --force', async () => {
   const dir = join(temporaryFolder(), 'a/b')
-  const { code, out } = await averba('init', '--dir', dir)
-  expect(code).toBe(0)
   const written = join(dir, 'averba.config.ts')
-  expect(out).toContain(`Wrote ${written}`)
+  const { out } = await expectOutput(averba('init', '--dir', dir), `Wrote ${written}`)
   expect(out).toContain('AVERBA_CONSUMER_SECRET')
   expect(out).toContain('openAverba(config)')
 
   writeFileSync(written, 'mine')
-  expect(await averba('init', '--dir', dir)).toMatchObject(failedWith(/^REFUSED: .*it exists already\n.*--force/))
+  await expectFailure(averba('init', '--dir', dir), /^REFUSED: .*it exists already\n.*--force/)
   expect(readFileSync(written, 'utf8')).toBe('mine')
-  expect(JSON.parse((await averba('init', '--dir', dir, '--force', '--json')).out)).toMatchObject({ file: written })
+  expect(await averbaJson('init', '--dir', dir, '--force')).toMatchObject({ file: written })
   expect(readFileSync(written, 'utf8')).toBe(configTemplate())
-  expect(await averba('init', '--dir', written)).toMatchObject(failedWith('INVALID_INPUT: Cannot make the folder'))
+  await expectFailure(averba('init', '--dir', written), 'INVALID_INPUT: Cannot make the folder')
 })
 
 test('the configuration has every option, and reads every secret from the environment', () => {

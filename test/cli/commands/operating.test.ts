@@ -2,13 +2,14 @@ import { expect, test } from 'vitest'
 import { type AverbaOptions, staticHeaders } from '../../../src/index.ts'
 import type { World, WorldOptions } from '../../../src/simulation/index.ts'
 import { lose } from '../../scenarios/subscriptions/story.ts'
-import { averba, averbaJson, failedWith, printed, startCommand } from '../../support/command-line.ts'
+import { answering, busy } from '../../support/answers.ts'
+import { averba, averbaJson, expectFailure, expectOutput, startCommand } from '../../support/command-line.ts'
 import { configFile } from '../../support/config-file.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { readConsent } from '../../support/given-consent.ts'
 import { isToken, validate } from '../../support/open-validating.ts'
 import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
-import { applyPlan } from '../../support/portal.ts'
+import { applyPlan, deliver } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { consentServiceWith, openWorld } from '../../support/world.ts'
 
@@ -17,7 +18,6 @@ const by = '--actor agent-7'
 const actor = { kind: 'person', ref: 'agent-7' }
 const publicUrl = 'https://receptor.exemplo.br/averba'
 const receiver = { publicUrl, secretFrom: 'segredo-mestre-de-exemplo-com-tamanho' }
-const busy = () => Response.json({}, { status: 429, headers: { 'retry-after': '3600' } })
 
 /** Runs a command line on one log. What has blanks in it comes after the line. */
 const runOn = (option: string, file: string) => {
@@ -32,10 +32,11 @@ const runOn = (option: string, file: string) => {
 async function openOnFile(averba: WorldOptions['averba'] = {}) {
   const store = temporaryStore()
   let isDown = false
-  const world = await openWorld({
-    averba: { store, ...averba },
-    intercept: async (request, forward) => (isDown && !isToken(request) ? busy() : forward(request)),
-  })
+  const intercept = answering(
+    request => isDown && !isToken(request),
+    () => busy(3600),
+  )
+  const world = await openWorld({ averba: { store, ...averba }, intercept })
   const setDown = (down: boolean) => {
     isDown = down
   }
@@ -59,8 +60,7 @@ test('a stuck call is found, explained, released, parked and given up, while ano
   setDown(true)
   const { effect } = await validate(world.averba, 'order-1')
   const { effect: other } = await validate(world.averba, 'order-2')
-  const listed = await run('effects list')
-  expect(listed).toMatchObject(printed(/^ID +CALL +STATE +WHY, UNTIL WHEN, WHAT TO DO\n/))
+  const listed = await expectOutput(run('effects list'), /^ID +CALL +STATE +WHY, UNTIL WHEN, WHAT TO DO\n/)
   const why = 'deferred +for a process that .*: the validation service answered 429 \\[retry, park'
   expect(listed.out).toMatch(new RegExp(`${effect} +validationService.validatePerson +${why}`))
   const { out: validations } = await run('validations list')
@@ -69,25 +69,26 @@ test('a stuck call is found, explained, released, parked and given up, while ano
   expect(rows).toMatchObject([{ id: 'order-2' }, { id: 'order-1' }])
   expect(rows.at(-1).call).toEqual(calls.find(({ id }: { id: string }) => id === effect))
   expect(validations).toMatch(new RegExp(`order-1 +requested +\\S+Z +${effect}: for a process that .* \\[retry, park`))
-  const shown = await run(`effects show ${effect}`)
-  expect(shown.out).toMatch(/validatePerson\nstate +deferred\nwaits +for a process that /)
+  const shown = await expectOutput(
+    run(`effects show ${effect}`),
+    /validatePerson\nstate +deferred\nwaits +for a process/,
+  )
   expect(shown.out).not.toContain('Maria')
 
   // Without --actor nobody would be accountable.
-  expect(await run(`effects park ${effect}`)).toMatchObject(failedWith("required option '--actor <ref>'"))
-  expect(await run(`effects park ${by}`)).toMatchObject(failedWith('neither ids nor what selects'))
+  await expectFailure(run(`effects park ${effect}`), "required option '--actor <ref>'")
+  await expectFailure(run(`effects park ${by}`), 'neither ids nor what selects')
   const park = `effects park --service validationService ${by}`
-  expect(await run(`${park} --dry-run`)).toMatchObject(printed('2 calls: 2 found.\nNothing was done.'))
+  await expectOutput(run(`${park} --dry-run`), '2 calls: 2 found.\nNothing was done.')
   const both = { code: 0, out: `accepted  ${effect}\naccepted  ${other}\n2 calls: 2 accepted.\n` }
   expect(await run(park)).toMatchObject(both)
   const again = await run(`effects park ${effect} x/1/0 --json ${by}`)
   expect(again.code).toBe(1)
   expect(JSON.parse(again.out).done).toMatchObject([{ code: 'REFUSED' }, { code: 'NOT_FOUND' }])
   // Ids and filters together could be read both ways, and a dry run looks each one up.
-  const ambiguous = await run(`effects park ${effect} --service portal ${by}`)
-  expect(ambiguous).toMatchObject(failedWith('Cannot use --service with ids'))
-  const tried = await run(`effects retry ${effect} x/1/0 --dry-run ${by}`)
-  expect(tried).toMatchObject(printed(/^found {2}\S+\nfailed {2}x\/1\/0 {2}NOT_FOUND: /, 1))
+  await expectFailure(run(`effects park ${effect} --service portal ${by}`), 'Cannot use --service with ids')
+  const found = /^found {2}\S+\nfailed {2}x\/1\/0 {2}NOT_FOUND: /
+  await expectOutput(run(`effects retry ${effect} x/1/0 --dry-run ${by}`), found, 1)
 
   setDown(false)
   await run(`effects retry ${effect} ${by}`)
@@ -99,45 +100,41 @@ test('a stuck call is found, explained, released, parked and given up, while ano
   expect(await run('effects list')).toMatchObject({ code: 0, out: 'No calls.\n' })
   expect(await eventsOf(world, 'effect.parked', 'effect.resumed')).toMatchObject([{ actor }, { actor }, { actor }])
   expect((await read('effects list --state settled --limit 1')).more).toBe(true)
-  expect(await run('effects list --state opened')).toMatchObject(failedWith('Allowed choices are'))
+  await expectFailure(run('effects list --state opened'), 'Allowed choices are')
   // What one types is the same in every language.
   const typed = 'Valores possíveis: open, pending, started, deferred, parked, unknown, settled, declined, cancelled.'
-  expect(await run('effects list --state aberta --lang pt-BR')).toMatchObject(failedWith(typed))
+  await expectFailure(run('effects list --state aberta --lang pt-BR'), typed)
 })
 
 test('a parked notification is found, read with a record of who read it, and handled again', async () => {
   const { world, run, read } = await openOnFile({ subscriptions: [{ evento, chaveSecreta: 'chave-secreta-um' }] })
-  const { portal, samples } = world
   let isBroken = true
   world.averba.notifications.handle(evento, 'erp', async () => {
     if (isBroken) throw new Error('the ERP is down')
   })
   await applyPlan(world.averba)
-  const body = { numero: '26BR0001' }
-  await portal.notify({ evento, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body })
+  await deliver(world, { numero: '26BR0001' })
   await passTime(world, 60_000)
-  const failing = await run('notifications list')
-  expect(failing.out).toMatch(/ +failing +\S+Z +erp: failing \(1 attempt\), again at \S+Z \(/)
-  const asked = await run(`notifications replay --dry-run ${by}`)
-  expect(asked.out).toMatch(/\n1 notification: 1 found\.\nNothing was done\.\n$/)
+  await expectOutput(run('notifications list'), / +failing +\S+Z +erp: failing \(1 attempt\), again at \S+Z \(/)
+  const dry = run(`notifications replay --dry-run ${by}`)
+  await expectOutput(dry, /\n1 notification: 1 found\.\nNothing was done\.\n$/)
   await passTime(world, hourMs, 12)
-  const listed = await run('notifications list --state parked')
-  expect(listed.out).toMatch(/ +parked +\S+Z +erp: parked \[replay, skip\]\n$/)
+  await expectOutput(run('notifications list --state parked'), / +parked +\S+Z +erp: parked \[replay, skip\]\n$/)
   const [{ id }] = (await read('notifications list')).notifications
   const show = `notifications show ${id}`
   const sealed = await run(show)
   expect(sealed.out).toContain('sealed: --data shows it')
   expect(sealed.out).not.toContain('26BR0001')
-  expect(await run(`${show} --data`)).toMatchObject(failedWith('--actor is missing'))
-  expect(await run(`${show} --purpose p`)).toMatchObject(failedWith('Cannot use --purpose'))
+  await expectFailure(run(`${show} --data`), '--actor is missing')
+  await expectFailure(run(`${show} --purpose p`), 'Cannot use --purpose')
   const opened = await run(`${show} --data ${by} --purpose`, 'ticket 12')
   expect(opened.out).toContain('{"numero":"26BR0001"}')
   expect(await eventsOf(world, 'reveal.recorded')).toMatchObject([{ actor, data: { purpose: 'ticket 12' } }])
-  expect(await run('notifications show none')).toMatchObject(failedWith('NOT_FOUND'))
+  await expectFailure(run('notifications show none'), 'NOT_FOUND')
 
   isBroken = false
-  const replayed = await run(`notifications replay --evento ${evento} ${by}`)
-  expect(replayed).toMatchObject({ code: 0, out: `accepted  ${id}\n1 notification: 1 accepted.\n` })
+  const replayed = `accepted  ${id}\n1 notification: 1 accepted.\n`
+  expect((await run(`notifications replay --evento ${evento} ${by}`)).out).toBe(replayed)
   await passTime(world, hourMs)
   expect((await read('notifications list')).notifications).toMatchObject([{ state: 'handled' }])
   expect(await run(`notifications replay ${by}`)).toMatchObject({ code: 0, out: 'Nothing was found.\n' })
@@ -149,18 +146,16 @@ test('a follower that nobody runs is removed, and a notification is skipped', as
     throw new Error('the ERP is down')
   })
   await applyPlan(world.averba)
-  const delivery = { evento, destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj, body: {} } as const
-  await world.portal.notify(delivery)
+  await deliver(world, {})
   await passTime(world, hourMs, 14)
   const name = `notifications/${evento}/erp`
   expect(await run(`followers remove ${name} ${by}`)).toMatchObject({ code: 1 })
   await world.restart()
-  await world.portal.notify({ ...delivery, body: { n: 2 } })
+  await deliver(world, { n: 2 })
   // The commands run days later.
   const advice = `no process has run ${name} for a day: run it, or use averba followers remove`
   expect((await run('status')).out).toContain(`WRONG followers: ${advice}`)
-  const waits = /an event waits since 2026-11-2\S+ for a process that runs it/
-  expect((await run('followers list')).out).toMatch(waits)
+  await expectOutput(run('followers list'), /an event waits since 2026-11-2\S+ for a process that runs it/)
   const removed = { code: 0, out: `accepted  ${name}\n1 follower: 1 accepted.\n` }
   expect(await run(`followers remove ${name} ${by}`)).toMatchObject(removed)
   expect(await run('followers list')).toMatchObject({ code: 0, out: 'No followers.\n' })
@@ -178,10 +173,9 @@ test('a parked follower tries again, or skips with a record of who decided it', 
   })
   await world.averba.consents.enrol({ cpf: world.samples.cpf })
   await passTime(world, dayMs, 14)
-  const { out } = await run('followers list')
-  expect(out).toMatch(/^NAME +POSITION .*\nerp +\d+ +parked at the event \d+: .* \[retry, skip\]\n$/)
-  const retried = printed(/^accepted {2}erp\nfailed {2}other {2}NOT_FOUND: /, 1)
-  expect(await run(`followers retry erp other ${by}`)).toMatchObject(retried)
+  const parked = /^NAME +POSITION .*\nerp +\d+ +parked at the event \d+: .* \[retry, skip\]\n$/
+  await expectOutput(run('followers list'), parked)
+  await expectOutput(run(`followers retry erp other ${by}`), /^accepted {2}erp\nfailed {2}other {2}NOT_FOUND: /, 1)
   await passTime(world, dayMs, 14)
   expect((await run(`followers skip erp ${by}`)).out).toMatch(/^erp skips the event at \d+\.\n$/)
   expect(await eventsOf(world, 'follower.retryRequested', 'follower.skipRequested')).toMatchObject([
@@ -195,22 +189,21 @@ test('a validation that may have been paid is shown by status and by its list, a
   await world.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
   expect(await validate(world.averba, 'order-1')).toMatchObject({ status: 'unknown' })
   const doubt = '1 validation may have been done and paid. See: averba validations list'
-  expect(await run('status')).toMatchObject(printed(doubt, 2))
+  await expectOutput(run('status'), doubt, 2)
   expect((await run('effects list')).out).toContain(': the connection broke (ECONNRESET)')
-  const listed = await run('validations list --state inconclusive')
-  expect(listed.out).toMatch(
-    /order-1 +inconclusive +\S+Z +perhaps done and paid, with the trace id \w{26}: find out \[resolve\]\n$/,
-  )
+  const perhaps =
+    /order-1 +inconclusive +\S+Z +perhaps done and paid, with the trace id \w{26}: find out \[resolve\]\n$/
+  await expectOutput(run('validations list --state inconclusive'), perhaps)
   const resolve = `validations resolve order-1 ${by}`
-  expect(await run(resolve)).toMatchObject(failedWith('give either --charged or --not-charged'))
+  await expectFailure(run(resolve), 'give either --charged or --not-charged')
   for (const [verdict, words] of [
     ['--charged', 'charged'],
     ['--not-charged', 'not charged.\nIt had been recorded otherwise before: the log keeps both'],
   ])
     expect(await run(`${resolve} ${verdict}`)).toMatchObject({ code: 0, out: `order-1: recorded as ${words}.\n` })
   const resolved = { id: 'order-1', charged: false, traceId: expect.stringMatching(/^\w{26}$/) }
-  expect((await read('validations list')).validations).toMatchObject([resolved])
-  expect(await run('status')).toMatchObject(printed(/Nothing needs a person\.\n$/))
+  expect(await read('validations list')).toMatchObject({ validations: [resolved] })
+  await expectOutput(run('status'), /Nothing needs a person\.\n$/)
 })
 
 test('consents are listed, read and decided on: one, or all of a controller', async () => {
@@ -223,11 +216,10 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   const [{ controller }] = consents
   expect((await run('consents list')).out).toMatch(/ATIVO +\w{14} +expires \S+Z\n/)
   // A status alone would be that of everybody.
-  for (const selected of ['', ' --status ATIVO'])
-    expect(await act(revoke + selected)).toMatchObject(failedWith('it is not said whose'))
+  for (const selected of ['', ' --status ATIVO']) await expectFailure(act(revoke + selected), 'it is not said whose')
   expect((await act(`${revoke} nope`)).out).toMatch(/nope +NOT_FOUND: .*no reading has shown it/)
   const decided = `consents revoke --controller ${controller} --status ATIVO ${by} --reason`
-  expect(await act(decided, 'the controller left')).toMatchObject(printed('1 consent: 1 done.'))
+  await expectOutput(act(decided, 'the controller left'), '1 consent: 1 done.')
   expect(await eventsOf(world, 'consent.revoked')).toHaveLength(1)
   const done = (who: string) => ({ code: 0, out: `done  ${who}\n1 subject: 1 done.\n` })
   expect(await act(`consents sync --controller ${controller}`)).toMatchObject(done(subject))
@@ -235,24 +227,24 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   // One that was never read has no rows yet.
   const fresh = await world.averba.consents.enrol({ cpf: '52998224725' })
   expect(await act(`consents sync --subject ${fresh}`)).toMatchObject(done(fresh))
-  expect(await act('consents sync --subject nobody')).toMatchObject(printed('NOT_FOUND', 1))
+  await expectOutput(act('consents sync --subject nobody'), 'NOT_FOUND', 1)
 
   // A revocation that cannot be made is wanted until somebody gives it up.
   const [left] = await world.averba.consents.list({ subject, status: 'ATIVO' })
   setDown(true)
   await world.averba.consents.revoke({ subject, id: left?.id ?? which.id })
-  const ends = await run('consents list --ends')
-  expect(ends.out).toMatch(/its end is wanted since \S+Z \[revoke, withdraw-end\]\n$/)
+  const wanted = /its end is wanted since \S+Z \[revoke, withdraw-end\]\n$/
+  const ends = await expectOutput(run('consents list --ends'), wanted)
   const [, stream = ''] = /^(consent-\S+)/m.exec(ends.out) ?? []
   const withdraw = `consents withdraw-end ${stream} ${by} --reason`
   expect(await act(withdraw, 'by mistake')).toMatchObject({ code: 0 })
   expect(await run('consents list --ends')).toMatchObject({ out: 'No consents.\n' })
-  expect(await act(withdraw, 'again')).toMatchObject(printed('REFUSED', 1))
+  await expectOutput(act(withdraw, 'again'), 'REFUSED', 1)
 
   // What is recorded, and goes out when the service answers again, is neither done nor failed.
-  const { run: actOnBusy } = runConfigured(world, store, { fetch: async () => busy() })
+  const { run: actOnBusy } = runConfigured(world, store, { fetch: async () => busy(3600) })
   const recorded = /^recorded {2}consent-\S+ {2}not done yet, tried again at .*\n1 consent: 1 recorded/
-  expect(await actOnBusy(`${revoke} --subject ${subject} --status ATIVO`)).toMatchObject(printed(recorded, 2))
+  await expectOutput(actOnBusy(`${revoke} --subject ${subject} --status ATIVO`), recorded, 2)
 })
 
 test('subscriptions are listed with the day of their deletion, rotated and recovered', async () => {
@@ -261,11 +253,10 @@ test('subscriptions are listed with the day of their deletion, rotated and recov
   await applyPlan(world.averba)
   const { run: act } = runConfigured(world, store, declared)
   expect((await run('subscriptions list')).out).toMatch(/dimp-situacao-import +active +healthy +https:/)
-  const rotated = await act(`subscriptions rotate ${evento} ${by}`)
-  expect(rotated).toMatchObject({ code: 0, out: `${evento}: done.\n` })
+  await expectOutput(act(`subscriptions rotate ${evento} ${by}`), `${evento}: done.\n`)
   expect(await eventsOf(world, 'subscription.rotationRequested')).toMatchObject([{ actor }])
   const recovered = /^(\d{4}-\d{2}-\d{2}: 0 notifications recovered of 0 failure records\.\n){2}/
-  expect(await act('subscriptions recover')).toMatchObject(printed(recovered))
+  await expectOutput(act('subscriptions recover'), recovered)
 })
 
 test('a subscription that the portal deletes is never silent: status and list say it, also without a configuration', async () => {
@@ -278,7 +269,7 @@ test('a subscription that the portal deletes is never silent: status and list sa
     await host.subscriptions.recover()
     await clock.advance(dayMs)
   }
-  expect(await run('status')).toMatchObject(printed(`the portal deleted ${evento}`, 2))
+  await expectOutput(run('status'), `the portal deleted ${evento}`, 2)
   expect((await run('subscriptions list')).out).toContain('deleted by the portal [averba plan]')
 })
 
@@ -294,26 +285,24 @@ test('the log is printed and followed, and a stream shown with its state, now an
   expect(log.join()).toContain('consent.approved: Consent approved at the request of this organisation')
   const after = await linesOf('log --after 3 --type consent.appeared --json')
   expect(after.map(line => JSON.parse(line).type)).toContain('consent.appeared')
-  expect(await run('log --after 3 --limit 2 --follow')).toMatchObject(failedWith('left out'))
+  await expectFailure(run('log --after 3 --limit 2 --follow'), 'left out')
   const page = await linesOf('log --after 3 --limit 2 --json')
   expect(page.map(line => JSON.parse(line).position)).toEqual([4, 5])
-  expect(await run('log --type consent.nope')).toMatchObject(failedWith('INVALID_INPUT'))
-  const kinds = failedWith('It is one of: budget, certificate, consent,')
-  expect(await run('log --kind consents')).toMatchObject(kinds)
+  await expectFailure(run('log --type consent.nope'), 'INVALID_INPUT')
+  await expectFailure(run('log --kind consents'), 'It is one of: budget, certificate, consent,')
   expect(await run('log --stream consent-x')).toEqual({ code: 0, out: '', err: 'No events.\n' })
 
   expect((await run(`show ${stream}`)).out).toMatch(/\n {2}status\.listed\.ATIVO\n/)
   const before = await run(`show ${stream} --known-at ${(approved?.position ?? 0) - 1}`)
   expect(before.out).toMatch(/\n {2}status\.listed\.PENDENTE\n/)
   expect(before.out).not.toContain('consent.approved')
-  expect(await run('show consent-none')).toMatchObject(failedWith('NOT_FOUND'))
+  await expectFailure(run('show consent-none'), 'NOT_FOUND')
 
   const following = startCommand(['log', '--follow', '--limit', '1', '--store', store])
   await following.line('consent')
   await world.averba.consents.sync({ subject })
   await following.line('subject.synced')
-  following.stop('SIGINT')
-  expect(await following.ended).toMatchObject({ code: 0 })
+  expect(await following.stop('SIGINT')).toMatchObject({ code: 0 })
 })
 
 test('what a log needs is said in Portuguese when the terminal or --lang asks for it', async () => {
@@ -324,13 +313,11 @@ test('what a log needs is said in Portuguese when the terminal or --lang asks fo
     [[], { LANG: 'pt_BR.UTF-8' }],
   ] as const) {
     const { ended } = startCommand(['status', '--store', store, ...args], { input: '', env })
-    expect(await ended).toMatchObject(printed(/^registro .*\n(.*\n)*Nada exige ação\.\n$/))
+    await expectOutput(ended, /^registro .*\n(.*\n)*Nada exige ação\.\n$/)
   }
-  const failed = await run('show consent-none --lang pt-BR')
-  expect(failed.err).toMatch(/^NOT_FOUND \(não encontrado\): /)
-  const unknown = failedWith("erro: comando desconhecido 'nada'")
-  expect(await averba('effects', 'nada', '--lang', 'pt-BR')).toMatchObject(unknown)
-  expect(await averba('status', '--lang', 'fr')).toMatchObject(failedWith('Use en or pt-BR'))
-  const help = await averba('effects', 'list', '--help', '--lang', 'pt-BR')
-  expect(help.out).toMatch(/^Uso: averba effects list .*\n\nLista as chamadas/)
+  await expectFailure(run('show consent-none --lang pt-BR'), /^NOT_FOUND \(não encontrado\): /)
+  await expectFailure(averba('effects', 'nada', '--lang', 'pt-BR'), "erro: comando desconhecido 'nada'")
+  await expectFailure(averba('status', '--lang', 'fr'), 'Use en or pt-BR')
+  const help = averba('effects', 'list', '--help', '--lang', 'pt-BR')
+  await expectOutput(help, /^Uso: averba effects list .*\n\nLista as chamadas/)
 })

@@ -1,22 +1,19 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type ConsentReport, checkPageProof } from '../../../src/index.ts'
-import { averba, averbaWith, failedWith } from '../../support/command-line.ts'
+import { averba, averbaWith, expectFailure, expectOutput } from '../../support/command-line.ts'
 import { configFile } from '../../support/config-file.ts'
 import { openPage } from '../../support/open-page.ts'
-import { createReportedWorld, type ReportedWorld } from '../../support/reported-world.ts'
+import { createReportedWorld } from '../../support/reported-world.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const folder = temporaryFolder()
 const store = join(folder, 'log.sqlite')
 const config = configFile({ store })
 
-let reported: ReportedWorld
-beforeAll(async () => {
-  reported = await createReportedWorld(store)
-  await reported.world.close()
-})
+const reported = await createReportedWorld(store)
+await reported.world.close()
 
 const report = (...args: string[]) => averba('report', '--config', config, ...args)
 /** The report of a CPF, which is on standard input. */
@@ -28,9 +25,8 @@ test('averba report reads the CPF from standard input, and prints it nowhere', a
   expect({ code, err }).toEqual({ code: 0, err: '' })
   expect(JSON.parse(out)).toMatchObject({ subject: reported.subject, cpf: '***.744.350-**' })
   expect(out).not.toContain(cpf)
-  const wrong = await reportOf('25774435017')
-  expect(wrong).toMatchObject({ out: '', ...failedWith('INVALID_CPF') })
-  expect(wrong.err).not.toContain('25774435017')
+  const wrong = await expectFailure(reportOf('25774435017'), 'INVALID_CPF')
+  expect(wrong.out + wrong.err).not.toContain('25774435017')
 })
 
 test('the data itself is added for a named person and purpose only', async () => {
@@ -44,7 +40,7 @@ test('the data itself is added for a named person and purpose only', async () =>
     ['--purpose p', 'Cannot use --purpose'],
     ['--data --consent c', 'Cannot use --data in this report'],
   ] as const)
-    expect(await report(...who, ...args.split(' '))).toMatchObject(failedWith(message))
+    await expectFailure(report(...who, ...args.split(' ')), message)
 })
 
 test('a page is written to a new file with mode 0600, and no file is overwritten', async () => {
@@ -55,12 +51,12 @@ test('a page is written to a new file with mode 0600, and no file is overwritten
   expect(statSync(file).mode & 0o777).toBe(0o600)
   const { className } = await openPage(readFileSync(file, 'utf8')).run(globalThis.crypto.subtle)
   expect(className).toBe('card yes')
-  expect(await report(...args, '--out', file)).toMatchObject(failedWith('Cannot write'))
+  await expectFailure(report(...args, '--out', file), 'Cannot write')
   // Nothing is revealed for a file that cannot be written.
   const revealed = async () => (await averba('log', '--store', store, '--type', 'reveal.recorded', '--json')).out
   const before = await revealed()
   const data = ['--subject', which.subject, '--data', '--actor', 'agent-7', '--purpose', 'p', '--out', file]
-  expect(await report(...data)).toMatchObject(failedWith('Cannot write'))
+  await expectFailure(report(...data), 'Cannot write')
   expect(await revealed()).toBe(before)
   const { out } = await report(...args, '--known-at', '9')
   const { proof, answer, timeline } = JSON.parse(out) as ConsentReport
@@ -70,22 +66,21 @@ test('a page is written to a new file with mode 0600, and no file is overwritten
 })
 
 test('the instant may be given in whole seconds, or as a day', async () => {
-  const { which } = reported
-  const args = ['--subject', which.subject, '--consent', which.id]
-  const asked = async (at: string) => JSON.parse((await report(...args, '--at', at)).out) as { at: string }
-  expect((await asked('2026-11-21T16:47:20Z')).at).toBe('2026-11-21T16:47:20.000Z')
-  expect((await asked('2026-11-21')).at).toBe('2026-11-21T03:00:00.000Z')
-  expect((await asked('2026-11-21T13:47')).at).toBe('2026-11-21T16:47:00.000Z')
+  const { subject, id } = reported.which
+  for (const [given, at] of [
+    ['2026-11-21T16:47:20Z', '2026-11-21T16:47:20.000Z'],
+    ['2026-11-21', '2026-11-21T03:00:00.000Z'],
+    ['2026-11-21T13:47', '2026-11-21T16:47:00.000Z'],
+  ] as const)
+    expect(JSON.parse((await report('--subject', subject, '--consent', id, '--at', given)).out)).toMatchObject({ at })
 })
 
 test('the operations of a period are reported, with the period given in days', async () => {
-  const { code, out } = await report('--processing', '--from', '2026-11-20', '--until', '2026-11-21')
-  expect(code).toBe(0)
+  const { out } = await expectOutput(report('--processing', '--from', '2026-11-20', '--until', '2026-11-21'), '')
   const { operations, from } = JSON.parse(out)
   expect(from).toBe('2026-11-20T03:00:00.000Z')
   expect(operations.length).toBeGreaterThan(10)
-  const wrong = failedWith(/--until is missing\n.*--until 2026/)
-  expect(await report('--processing', '--from', '2026-11-20')).toMatchObject(wrong)
+  await expectFailure(report('--processing', '--from', '2026-11-20'), /--until is missing\n.*--until 2026/)
 })
 
 test('an option that the report does not use is refused, and never ignored', async () => {
@@ -98,16 +93,19 @@ test('an option that the report does not use is refused, and never ignored', asy
     `--subject ${subject} --known-at 9`,
     `--subject ${subject} --consent ${id} --at 2026-11-21 --until 2026-11-22`,
   ])
-    expect(await report(...given.split(' '))).toMatchObject(failedWith('INVALID_INPUT: Cannot use --'))
-  const empty = await report('--processing', '--from', '2026-11-20', '--until', '2026-11-20')
-  expect(empty).toMatchObject(failedWith('Its end is not included'))
+    await expectFailure(report(...given.split(' ')), 'INVALID_INPUT: Cannot use --')
+  const empty = report('--processing', '--from', '2026-11-20', '--until', '2026-11-20')
+  await expectFailure(empty, 'Its end is not included')
 })
 
 test('a report fails without leaving files when it cannot be written or the log is missing', async () => {
   const period = ['--processing', '--from', '2026-11-20', '--until', '2026-11-21']
   expect(await report(...period, '--out', '/dev/full')).toMatchObject({ code: 1 })
   const none = join(folder, 'none.sqlite')
-  const away = await report(...period, '--config', configFile({ store: none }))
-  expect(away).toMatchObject({ out: '', ...failedWith(/NOT_FOUND.*none\.sqlite/) })
+  const away = await expectFailure(
+    report(...period, '--config', configFile({ store: none })),
+    /NOT_FOUND.*none\.sqlite/,
+  )
+  expect(away.out).toBe('')
   expect(existsSync(none)).toBe(false)
 })

@@ -1,30 +1,19 @@
-import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { join } from 'node:path'
-import { parseEnv, promisify } from 'node:util'
-import { afterEach, expect, test } from 'vitest'
-import { type HttpSocket, openSocket } from '../../../src/adapters/http/transport.ts'
+import { parseEnv } from 'node:util'
+import { expect, test } from 'vitest'
 import type { SimulationAddresses } from '../../../src/cli/commands/simulate.ts'
 import { requiredVariables } from '../../../src/cli/load-config.ts'
 import { configTemplate, staticHeaders, valueOf } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { averba, failedWith, type RunningCommand, startCommand } from '../../support/command-line.ts'
+import { averba, expectFailure, failedWith, startCommand } from '../../support/command-line.ts'
 import { freePort } from '../../support/free-port.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
+import { openClient } from '../../support/over-tls.ts'
+import { run } from '../../support/run-script.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
-
-let running: { command: RunningCommand; socket: HttpSocket } | undefined
-
-afterEach(stop)
-
-async function stop(): Promise<void> {
-  running?.command.stop('SIGTERM')
-  await running?.command.ended
-  await running?.socket.close()
-  running = undefined
-}
 
 /** Starts `averba simulate --json`, and reads its first line. */
 async function start(...options: string[]) {
@@ -34,18 +23,17 @@ async function start(...options: string[]) {
   const read = (path: string) => readFileSync(path, 'utf8')
   const certificate = { cert: read(consentService.cert), key: read(consentService.key) }
   const ca = read(addresses.ca)
-  const socket = openSocket({ clock: systemClock, ca, certificate })
-  running = { command, socket }
+  const socket = openClient({ ca, certificate })
   const ask = async (url: string, init: RequestInit = {}) => {
     const response = await socket.fetch(new Request(url, init))
     return { status: response.status, body: await response.json().catch(() => undefined) }
   }
   return {
-    ...{ command, addresses, ask, certificate, ca },
+    ...{ ...command, addresses, ask, certificate, ca },
     /** The address of the sample person's consents. */
     list: `${consentService.baseUrl}/consentimento/v1/consentimentos/${samples.cpf}`,
-    control: async (path: string, body?: unknown) => {
-      const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+    control: async (path: string, body?: object) => {
+      const init = body && { method: 'POST', body: JSON.stringify(body) }
       const response = await fetch(`${control.baseUrl}${path}`, init)
       return { status: response.status, body: await response.json() }
     },
@@ -108,7 +96,7 @@ test('fixed ports and another name are used for all services, the control server
   expect((await control('/faults', { kind: 'status', times: 1 })).status).toBe(200)
   expect((await ask(list)).status).toBe(500)
   const taken = /^INVALID_INPUT: Cannot listen on 127\.0\.0\.2:\d+ \(EADDRINUSE\)/
-  expect(await averba('simulate', ...own)).toMatchObject(failedWith(taken))
+  await expectFailure(averba('simulate', ...own), taken)
 })
 
 test('a folder goes on where it was: ports, authority, clock, portal, and all that the services know', async () => {
@@ -130,31 +118,28 @@ test('a folder goes on where it was: ports, authority, clock, portal, and all th
   })
   const before = await seen(first)
   expect(before).toMatchObject({ consents: { length: 5 }, subscriptions: { length: 1 }, failures: { length: 1 } })
-  await stop()
+  await first.stop('SIGTERM')
   const second = await start('--dir', folder, '--seed', '3')
   expect(second.addresses).toEqual(first.addresses)
-  const other = await averba('simulate', '--dir', folder, '--port', '20000')
-  expect(other).toMatchObject(failedWith('a simulation runs there already'))
+  await expectFailure(averba('simulate', '--dir', folder, '--port', '20000'), 'a simulation runs there already')
   expect(second.ca).toBe(first.ca)
   expect(await seen(second)).toEqual(before)
   // A program that runs on has the former client certificate.
-  const former = openSocket({ clock: systemClock, ca: first.ca, certificate: first.certificate })
+  const former = openClient({ ca: first.ca, certificate: first.certificate })
   expect((await former.fetch(new Request(first.list))).status).toBe(200)
-  await former.close()
   const added = [await second.control('/consents', { cpf }), await second.control('/consents', { cpf })]
   expect(new Set([...before.consents, ...added.map(({ body }) => body)].map(({ id }) => id)).size).toBe(7)
   await second.control('/reset', {})
-  await stop()
+  await second.stop('SIGTERM')
   const third = await start('--dir', folder)
   expect((await third.ask(third.list)).body).toHaveLength(4)
-  await stop()
+  await third.stop('SIGTERM')
   const file = join(folder, 'run.json')
   const run = JSON.parse(readFileSync(file, 'utf8'))
   expect(run.isStopped).toBe(true)
   writeFileSync(file, JSON.stringify({ ...run, isStopped: false }))
-  const { command } = await start('--dir', folder)
-  await stop()
-  expect((await command.ended).err).toContain('The last run here was killed')
+  const last = await start('--dir', folder)
+  expect((await last.stop('SIGTERM')).err).toContain('The last run here was killed')
   const authority = { cert: 'x', key: 'y' }
   for (const [damaged, err] of [
     [{ format: 0 }, /its run\.json is of another version/],
@@ -163,7 +148,7 @@ test('a folder goes on where it was: ports, authority, clock, portal, and all th
     [{ ...run, services: { ...run.services, authority } }, /Cannot read the saved authority/],
   ] as const) {
     writeFileSync(file, JSON.stringify(damaged))
-    expect(await averba('simulate', '--dir', folder)).toMatchObject(failedWith(err))
+    await expectFailure(averba('simulate', '--dir', folder), err)
   }
 })
 
@@ -204,7 +189,7 @@ test('faults are set by option or control server, certificate faults too, and ar
   await expect(ask(list)).rejects.toMatchObject(expired)
   // As curl -X DELETE sends it: without a body, and without its length.
   const curl = ['-sS', '-X', 'DELETE', '-w', ' %{http_code}', `${addresses.control.baseUrl}/faults`]
-  expect((await promisify(execFile)('curl', curl)).stdout).toMatch(/ 200$/)
+  expect((await run('curl', curl)).stdout).toMatch(/ 200$/)
   expect((await ask(list)).status).toBe(200)
 })
 
@@ -258,10 +243,9 @@ test.each([
 })
 
 test('averba simulate stops cleanly on a signal, and deletes its keys', async () => {
-  const { command, addresses } = await start()
+  const { stop, addresses } = await start()
   expect(existsSync(addresses.consentService.key)).toBe(true)
-  command.stop('SIGINT')
-  expect(await command.ended).toMatchObject({ code: 0, err: '' })
+  expect(await stop('SIGINT')).toMatchObject({ code: 0, err: '' })
   await expect(fetch(`${addresses.control.baseUrl}/requests`)).rejects.toThrow('fetch failed')
   expect(existsSync(addresses.consentService.key)).toBe(false)
 })
@@ -270,30 +254,28 @@ test('averba simulate stops on a signal that comes while it starts', async () =>
   const command = startCommand(['simulate', '--dir', `${temporaryFolder()}/sim`])
   // Its certificates are not made yet.
   await Promise.resolve()
-  command.stop('SIGTERM')
-  expect(await command.ended).toMatchObject({ code: 0, err: '' })
+  expect(await command.stop('SIGTERM')).toMatchObject({ code: 0, err: '' })
 })
 
 test('averba simulate stops on a signal while a request is under way', async () => {
-  const { command, control, ask, list } = await start()
+  const { stop, control, ask, list } = await start()
   await control('/faults', { kind: 'delay', ms: 3_600_000 })
   const waiting = ask(list).catch(() => 'cut')
   await expect.poll(async () => (await control('/requests')).body.length).toBe(1)
-  command.stop('SIGTERM')
-  expect((await command.ended).code).toBe(0)
+  expect((await stop('SIGTERM')).code).toBe(0)
   expect(await waiting).toBe('cut')
 })
 
 test('a seed makes ids, tokens and random faults repeatable', async () => {
   const half = '{"kind":"status","status":429,"percent":50,"times":8}'
   const run = async (seed: string) => {
-    const { ask, list } = await start('--seed', seed, '--fault', half)
+    const { stop, ask, list } = await start('--seed', seed, '--fault', half)
     const answers: unknown[] = []
     for (let i = 0; i < 24; i++) {
       const { status, body } = await ask(list)
       answers.push(status === 200 ? body.map(({ id }: { id: string }) => id) : status)
     }
-    await stop()
+    await stop('SIGTERM')
     return answers
   }
   const first = await run('7')

@@ -2,13 +2,8 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { writeRequestToken } from '../../../src/adapters/token/protocol.ts'
 import { hostToken } from '../../../src/api/validations/tokens.ts'
 import { type Fault, type FaultKind, startServices } from '../../../src/simulation/index.ts'
-import { type Kind, kinds, openThreeCalls } from '../../adapters/three-calls.ts'
+import { all, type Expected, inDoubt, kinds, openThreeCalls } from '../../adapters/three-calls.ts'
 import { openServices } from '../../support/world.ts'
-
-type Expected = Readonly<Record<Kind, string>>
-const all = (status: string): Expected => ({ read: status, change: status, paid: status })
-const inDoubt: Expected = { read: 'deferred', change: 'unknown', paid: 'unknown' }
-const hourMs = 3_600_000
 
 interface Row extends Expected {
   readonly fault?: Partial<Fault>
@@ -37,7 +32,7 @@ const table: Record<FaultKind, Row> = {
   duplicate: all('settled'),
   reorder: all('settled'),
   wrongSecret: all('settled'),
-  clockSkew: { ...all('settled'), fault: { ms: 2 * hourMs } },
+  clockSkew: { ...all('settled'), fault: { ms: 7_200_000 } },
 }
 
 const services = await startServices({ policies: { tokenService: { reissue: 'revoke' } } })
