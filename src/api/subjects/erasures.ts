@@ -49,8 +49,8 @@ export interface Erasures {
    *
    * @throws {AverbaError} `REFUSED` while a denial or revocation has not been made, unless `givesUpEnds`; `NOT_FOUND`,
    * `INVALID_INPUT`, also when `keep` names kinds that an earlier erasure destroyed,
-   * and this one would destroy what that one kept; `INVALID_CPF`, `PERSONAL_ID` when requester or basis contain a CPF; `COMMAND_REUSED`, also by CPF when that was
-   * enrolled again after this command id had erased it
+   * and this one would destroy what that one kept; `INVALID_CPF`, `PERSONAL_ID` when requester or basis contain a CPF;
+   * `COMMAND_REUSED`, also by CPF when that was enrolled again after this command id had erased it
    */
   erase(selector: SubjectSelector, options: EraseOptions): Promise<ErasureReceipt>
   /** The current receipt of an erasure; `undefined` when the subject was not erased. */

@@ -311,7 +311,7 @@ function withoutComments(sql: string): string {
 /** Codes of a query that SQLite cannot read, or whose values it cannot work with. */
 const malformedCodes: ReadonlySet<number> = new Set([sqliteCodes.error, sqliteCodes.tooBig, sqliteCodes.mismatch])
 
-/** Reports whether SQL text has wrong syntax, an unknown function, or more than one statement, or fails by its values. */
+/** Reports whether SQL text has wrong syntax, an unknown function or more statements, or fails by its values. */
 function isMalformed(cause: unknown): boolean {
   if (cause instanceof RangeError) return true
   return malformedCodes.has(sqliteCode(cause) ?? 0) && !isUnknownName(cause) && !isHiddenTable(cause)
