@@ -5,6 +5,7 @@
  */
 
 import type { Averba, AverbaOptions } from './averba/averba.ts'
+import { asDenied } from './vocabulary/connection-errors.ts'
 import { requireNode } from './vocabulary/node-version.ts'
 
 // The contracts' tables, with the contracts' own field names.
@@ -119,6 +120,14 @@ export type { PartKind, RecordKind } from './vocabulary/part-kinds.ts'
 export { isCnpj, isCpf, parseCnpj, parseCpf } from './vocabulary/tax-numbers.ts'
 
 /** A function whose file is loaded at its first call, so that importing the package takes little time. */
+/** Says what Deno does not permit as an error with a code. */
+function withDenied<A extends readonly unknown[], T>(work: (...args: A) => Promise<T>): (...args: A) => Promise<T> {
+  return (...args) =>
+    work(...args).catch(error => {
+      throw asDenied(error)
+    })
+}
+
 type Lazily<F extends (...args: never[]) => unknown> = (...args: Parameters<F>) => Promise<Awaited<ReturnType<F>>>
 
 /**
@@ -129,8 +138,7 @@ type Lazily<F extends (...args: never[]) => unknown> = (...args: Parameters<F>) 
  */
 export async function openAverba(options: AverbaOptions): Promise<Averba> {
   requireNode()
-  const { openAverba: open } = await import('./averba/averba.ts')
-  return open(options)
+  return withDenied(async () => (await import('./averba/averba.ts')).openAverba(options))()
 }
 
 /**
@@ -138,16 +146,18 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
  *
  * @throws {AverbaError} `INVALID_INPUT` when the folder is not empty, and as `openAverba`
  */
-export const exportBundle: Lazily<typeof import('./operations/audit.ts').exportBundle> = async (...args) =>
-  (await import('./operations/audit.ts')).exportBundle(...args)
+export const exportBundle: Lazily<typeof import('./operations/audit.ts').exportBundle> = withDenied(async (...args) =>
+  (await import('./operations/audit.ts')).exportBundle(...args),
+)
 
 /**
  * Proves that an event is in a log, which may be in use: a C2SP tlog-proof file, up to a checkpoint that it signs now.
  *
  * @throws {AverbaError} `NOT_FOUND`, and as `openAverba`
  */
-export const proveRecorded: Lazily<typeof import('./operations/audit.ts').proveRecorded> = async (...args) =>
-  (await import('./operations/audit.ts')).proveRecorded(...args)
+export const proveRecorded: Lazily<typeof import('./operations/audit.ts').proveRecorded> = withDenied(async (...args) =>
+  (await import('./operations/audit.ts')).proveRecorded(...args),
+)
 
 /**
  * Verifies a store, which may be in use, or an exported bundle, without writing to it: every signature, the root from
@@ -157,16 +167,18 @@ export const proveRecorded: Lazily<typeof import('./operations/audit.ts').proveR
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, and `KEYS_MISMATCH`
  * when the given root key does not open the keyring
  */
-export const verifyLog: Lazily<typeof import('./operations/audit.ts').verifyLog> = async (...args) =>
-  (await import('./operations/audit.ts')).verifyLog(...args)
+export const verifyLog: Lazily<typeof import('./operations/audit.ts').verifyLog> = withDenied(async (...args) =>
+  (await import('./operations/audit.ts')).verifyLog(...args),
+)
 
 /**
  * Copies a store, which may be in use, into one file and checks it. The keyring is not in it: back it up separately.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
-export const backupStore: Lazily<typeof import('./operations/backups.ts').backupStore> = async (...args) =>
-  (await import('./operations/backups.ts')).backupStore(...args)
+export const backupStore: Lazily<typeof import('./operations/backups.ts').backupStore> = withDenied(async (...args) =>
+  (await import('./operations/backups.ts')).backupStore(...args),
+)
 
 /**
  * Restores a store from a backup, and checks it before it gets its name. Nothing is overwritten. Calls that were
@@ -180,8 +192,9 @@ export const backupStore: Lazily<typeof import('./operations/backups.ts').backup
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `KEYS_MISSING`, `KEYS_MISMATCH`, `ROLLED_BACK`,
  * `STORE_UNSAFE`, `CORRUPT`
  */
-export const restoreStore: Lazily<typeof import('./operations/backups.ts').restoreStore> = async (...args) =>
-  (await import('./operations/backups.ts')).restoreStore(...args)
+export const restoreStore: Lazily<typeof import('./operations/backups.ts').restoreStore> = withDenied(async (...args) =>
+  (await import('./operations/backups.ts')).restoreStore(...args),
+)
 
 /**
  * Lets a log continue where it was put back to an earlier state, such as by the backups of its server. It is checked
@@ -190,8 +203,9 @@ export const restoreStore: Lazily<typeof import('./operations/backups.ts').resto
  * @throws {AverbaError} `NOT_FOUND`, `KEYS_MISSING`, `KEYS_MISMATCH`, `CORRUPT`; `STORE_BUSY` while an engine works
  * with it; and as `openAverba`
  */
-export const resumeStore: Lazily<typeof import('./operations/backups.ts').resumeStore> = async (...args) =>
-  (await import('./operations/backups.ts')).resumeStore(...args)
+export const resumeStore: Lazily<typeof import('./operations/backups.ts').resumeStore> = withDenied(async (...args) =>
+  (await import('./operations/backups.ts')).resumeStore(...args),
+)
 
 /**
  * Moves a log, such as from a file to a server: copies all of it with its keyring, proves that both have the same root,
@@ -202,16 +216,18 @@ export const resumeStore: Lazily<typeof import('./operations/backups.ts').resume
  * @throws {AverbaError} `NOT_FOUND`; `STORE_BUSY` while an engine works with it; `INVALID_INPUT` when there is a log at
  * the new place; `KEYS_MISSING`, `KEYS_MISMATCH`, `CORRUPT`, and as `openAverba`
  */
-export const copyStore: Lazily<typeof import('./operations/moves.ts').copyStore> = async (...args) =>
-  (await import('./operations/moves.ts')).copyStore(...args)
+export const copyStore: Lazily<typeof import('./operations/moves.ts').copyStore> = withDenied(async (...args) =>
+  (await import('./operations/moves.ts')).copyStore(...args),
+)
 
 /**
  * Repeats every recorded decision of a log, which may be in use, and reports the first one that differs.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
-export const replayLog: Lazily<typeof import('./operations/replay.ts').replayLog> = async (...args) =>
-  (await import('./operations/replay.ts')).replayLog(...args)
+export const replayLog: Lazily<typeof import('./operations/replay.ts').replayLog> = withDenied(async (...args) =>
+  (await import('./operations/replay.ts')).replayLog(...args),
+)
 
 /**
  * Moves a log to another root key: that of `newRootKey`, or without it one that its keyring file then holds. Nothing is
@@ -222,8 +238,9 @@ export const replayLog: Lazily<typeof import('./operations/replay.ts').replayLog
  * @throws {AverbaError} `NOT_FOUND`, `KEYS_MISMATCH` when the new holder does not open what it wrapped, and as
  * `openAverba`
  */
-export const changeRootKey: Lazily<typeof import('./operations/upkeep.ts').changeRootKey> = async (...args) =>
-  (await import('./operations/upkeep.ts')).changeRootKey(...args)
+export const changeRootKey: Lazily<typeof import('./operations/upkeep.ts').changeRootKey> = withDenied(
+  async (...args) => (await import('./operations/upkeep.ts')).changeRootKey(...args),
+)
 
 /**
  * Diagnoses a store, which may be in use, without writing to it: its size and growth, pending calls and faults.
@@ -232,32 +249,34 @@ export const changeRootKey: Lazily<typeof import('./operations/upkeep.ts').chang
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
-export const diagnoseStore: Lazily<typeof import('./operations/upkeep.ts').diagnoseStore> = async (...args) =>
-  (await import('./operations/upkeep.ts')).diagnoseStore(...args)
+export const diagnoseStore: Lazily<typeof import('./operations/upkeep.ts').diagnoseStore> = withDenied(
+  async (...args) => (await import('./operations/upkeep.ts')).diagnoseStore(...args),
+)
 
 /**
  * Rebuilds views of a store, which may be in use, and reports how their rows differed.
  *
  * @throws {AverbaError} `NOT_FOUND`, `STORE_BUSY` when another process rebuilds the same view, and as `openAverba`
  */
-export const rebuildStore: Lazily<typeof import('./operations/upkeep.ts').rebuildStore> = async (...args) =>
-  (await import('./operations/upkeep.ts')).rebuildStore(...args)
+export const rebuildStore: Lazily<typeof import('./operations/upkeep.ts').rebuildStore> = withDenied(async (...args) =>
+  (await import('./operations/upkeep.ts')).rebuildStore(...args),
+)
 
 /**
  * Checks everything that a configuration needs, without opening or writing the log: options, secrets and certificates,
  * store and keyring, connections and clock. A service only receives a `GET /`; with `token`, the gateway is asked for
  * one token. `isDeep` compares everything in the store. Never throws: a failed check says what to do.
  */
-export const examine: Lazily<typeof import('./api/health/examine.ts').examine> = async (...args) =>
-  (await import('./api/health/examine.ts')).examine(...args)
+export const examine: Lazily<typeof import('./api/health/examine.ts').examine> = withDenied(async (...args) =>
+  (await import('./api/health/examine.ts')).examine(...args),
+)
 
 /**
  * Serves receivers over HTTPS, with limits on the size and time of requests. Each receiver limits its bodies.
  * @throws {AverbaError} `MISCONFIGURED` when a path or a certificate cannot be used, or the port cannot be opened
  */
-export const serveReceivers: Lazily<typeof import('./adapters/receiver/serve-receivers.ts').serveReceivers> = async (
-  ...args
-) => (await import('./adapters/receiver/serve-receivers.ts')).serveReceivers(...args)
+export const serveReceivers: Lazily<typeof import('./adapters/receiver/serve-receivers.ts').serveReceivers> =
+  withDenied(async (...args) => (await import('./adapters/receiver/serve-receivers.ts')).serveReceivers(...args))
 
 /**
  * Returns the charts of the named machines, or of all: each as an xstate configuration in JSON, which Stately's editor

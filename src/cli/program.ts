@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { format } from 'node:util'
 import { Command, CommanderError, Option } from 'commander'
 import { AverbaError, type Language } from '../index.ts'
-import { deniedName } from '../vocabulary/connection-errors.ts'
+import { asDenied } from '../vocabulary/connection-errors.ts'
 import { asFileError, isFileError } from '../vocabulary/file-errors.ts'
 import { type CreateCommand, exitCodes, type StartWork } from './command.ts'
 import { backupCommand, restoreCommand, resumeCommand } from './commands/backups.ts'
@@ -148,12 +148,6 @@ function readLanguage(text: string): Language {
 function readVersion(): string {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   return version
-}
-
-/** What Deno does not permit is no bug: its own words say which flag is missing. */
-function asDenied(cause: unknown): unknown {
-  if (deniedName(cause) === '' || !(cause instanceof Error)) return cause
-  return new AverbaError('MISCONFIGURED', 'Cannot go on: Deno does not permit it', { cause, hint: cause.message })
 }
 
 function reportError(cause: unknown, terminal: Terminal, isJson = false): number {

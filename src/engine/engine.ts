@@ -161,8 +161,8 @@ export class Engine {
   }
 
   /** Repeats what nobody else would ask for again while the store cannot be written, until the log is closing. */
-  whenWritable<T>(work: () => Promise<T>): Promise<T> {
-    return this.#work.track(this.#recorder.whenWritable(work))
+  whenWritable<T>(work: () => Promise<T>, what: string): Promise<T> {
+    return this.#work.track(this.#recorder.whenWritable(work, what))
   }
 
   get inFlight(): InFlight {

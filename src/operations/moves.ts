@@ -33,6 +33,8 @@ import { type OpenedWith, withStore } from './with-store.ts'
 
 /** See `copyStore` of src/index.ts. */
 export async function copyStore({ from, to, onProgress }: CopyOptions): Promise<Copied> {
+  // The one is read while the other is written.
+  if (from.pool && from.pool === to.pool && from.pool.options?.max === 1) throw narrowPoolError()
   const there = { ...to, ...(from.rootKey && { rootKey: from.rootKey }) }
   const [kept, keptThere] = [keyringOf(from, systemEntropy), keyringOf(to, systemEntropy)]
   const { path, medium } = await placeOf(to)
@@ -62,6 +64,12 @@ export async function copyStore({ from, to, onProgress }: CopyOptions): Promise<
   const arrival = arrive(move, copied, now())
   await withStore(there, store => store.appendAlone(arrival), { isArriving: true })
   return copied
+}
+
+function narrowPoolError(): AverbaError {
+  return new AverbaError('MISCONFIGURED', 'Cannot move the log: both places share a pool of one connection', {
+    hint: 'Give the pool a max of at least 2',
+  })
 }
 
 /** Reads the move with which a log has left its place. Throws `STORE_BUSY` while a process works with it before. */

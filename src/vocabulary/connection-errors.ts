@@ -37,9 +37,16 @@ export function nodeErrorCode(error: unknown): string {
   return code === undefined || code === null ? '' : String(code)
 }
 
-/** The name of the error with which Deno denies a permission; an empty text for any other. */
-export function deniedName(error: unknown): string {
-  return error instanceof Error && error.name === 'NotCapable' ? error.name : ''
+/** The flag that would permit what Deno denies, such as `--allow-net`; an empty text for any other error. */
+export function deniedFlag(error: unknown): string {
+  if (!(error instanceof Error && error.name === 'NotCapable')) return ''
+  return /--allow-[a-z]+/.exec(error.message)?.[0] ?? error.name
+}
+
+/** Turns what Deno does not permit into `MISCONFIGURED`: its own words say what is missing. */
+export function asDenied(cause: unknown): unknown {
+  if (deniedFlag(cause) === '' || !(cause instanceof Error)) return cause
+  return new AverbaError('MISCONFIGURED', 'Cannot go on: Deno does not permit it', { cause, hint: cause.message })
 }
 
 /** Describes a connection error by its code only: its message may hold an address, and the address a CPF. */
@@ -74,7 +81,8 @@ function explainCode(code: string): string | undefined {
 const explanations: readonly (readonly [codes: RegExp, text: string])[] = [
   [/^(ENOTFOUND|EAI_AGAIN)$/, "the service's host name was not found"],
   [/^ECONNREFUSED$/, 'the connection was refused'],
-  [/^(EPERM|NotCapable)$/, 'this process is not permitted to reach it'],
+  [/^(EPERM|--allow-net)$/, 'this process is not permitted to reach it'],
+  [/^--allow-/, 'Deno does not permit what its client reads'],
   [/^(ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET)$/, 'the connection broke'],
   [/^(EHOSTUNREACH|ENETUNREACH)$/, 'the service cannot be reached'],
   [/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, 'the connection timed out'],

@@ -1,5 +1,6 @@
 import { copyFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import pg from 'pg'
 import { afterAll, expect, test, vi } from 'vitest'
 import { copyStore, diagnoseStore, openAverba, replayLog, resumeStore, valueOf, verifyLog } from '../../src/index.ts'
 import { rows } from '../../src/store/database/connection.ts'
@@ -204,6 +205,30 @@ test('of two moves, or two that resume at once, one is told that it is not alone
   await refuses('STORE_BUSY', resumeStore(to))
   resuming.mockRestore()
   expect(await verifyLog(to)).toMatchObject({ faults: [] })
+})
+
+test('of two copies that resume one move and write at once, one is told so', async () => {
+  const store = newLog()
+  const to = { store: temporaryStore() }
+  await interruptCopy('log.arrived', { from: { store }, to })
+  // As an interrupted copy leaves the new place.
+  useDatabase(to.store, database => database.exec("delete from part; update head set position = 0, tag = ''"))
+  const ended = await Promise.allSettled([1, 2].map(() => copyStore({ from: { store }, to })))
+  const failed = ended.flatMap(each => (each.status === 'rejected' ? [each.reason] : []))
+  expect(failed).toEqual([expect.objectContaining({ code: 'STORE_BUSY' })])
+  expect(await verifyLog(to)).toMatchObject({ faults: [] })
+})
+
+test('a move between two places of one pool needs two of its connections', async () => {
+  const address = () => ({ store: postgres.newAddress(), keyring: join(temporaryFolder(), 'averba.keys') })
+  const [from, to] = [address(), address()]
+  await (await openAverba({ ...from, schedules: false })).close()
+  const makePool = (max: number) => new pg.Pool({ connectionString: postgres.url, pipeline: true, max })
+  const [narrow, wide] = [makePool(1), makePool(2)]
+  const copyBy = (pool: pg.Pool) => copyStore({ from: { ...from, pool }, to: { ...to, pool } })
+  await refuses('MISCONFIGURED', copyBy(narrow))
+  expect(await copyBy(wide)).toMatchObject({ events: expect.any(Number) })
+  await Promise.all([narrow.end(), wide.end()])
 })
 
 test.each([

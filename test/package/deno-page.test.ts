@@ -80,3 +80,17 @@ test('the receiver of the page stores, handles and stops, and a missing permissi
   const said = expect.stringMatching(/^MISCONFIGURED: Cannot go on: Deno does not permit it\nRequires .* access/)
   await expect(denied).rejects.toMatchObject({ code: 1, stderr: said })
 })
+
+test('a missing permission is an error of averba that names the flag, for a host and for a call', async () => {
+  const [script, store] = [join(root, 'test/whole/denied-on-deno.ts'), join(folderInPackage(), 'inbox.sqlite')]
+  const { stdout } = await promisify(execFile)(deno, ['run', ...always, '--allow-read', script, store], {
+    cwd: root,
+    env,
+  })
+  const message = expect.stringContaining('Deno does not permit')
+  expect(JSON.parse(stdout)).toEqual({
+    opened: { code: 'MISCONFIGURED', message, hint: expect.stringContaining('--allow-write') },
+    called: { code: '--allow-env', message },
+    writing: expect.objectContaining({ ok: true }),
+  })
+})

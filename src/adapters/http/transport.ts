@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Agent, Dispatcher } from 'undici'
 import type { Clock } from '../../runtime/clock.ts'
-import { deniedName, isRequestUnread, nodeErrorCode, UnsentError } from '../../vocabulary/connection-errors.ts'
+import { deniedFlag, isRequestUnread, nodeErrorCode, UnsentError } from '../../vocabulary/connection-errors.ts'
 import type { AverbaError } from '../../vocabulary/errors.ts'
 import { answerBytesMax, defaultBudgetMs, limitsOf } from '../../vocabulary/fetch.ts'
 import type { Certificate, UsableCertificate } from '../credentials/certificate.ts'
@@ -50,7 +50,10 @@ export function openSocket(options: SocketOptions) {
   const { clock, certificate: source, onTrouble = () => undefined } = options
   const { budgetMs = defaultBudgetMs, bodyBytesMax = answerBytesMax } = options
   // Imported here: most commands open no socket, and the first request of a host should not wait for the import.
-  const undici = import('undici')
+  const undici = import('undici').catch(cause => {
+    throw new UnsentError(deniedFlag(cause) || nodeErrorCode(cause))
+  })
+  undici.catch(() => undefined) // The requests get it.
   const renewal = { whose: 'client', clock, onTrouble, waitMs: budgetMs * renewalWaitShare } as const
   const certificate = source === undefined ? undefined : new RenewedCertificate(source, renewal)
   let opened: { readonly agent: Agent; readonly certificate: UsableCertificate | undefined } | undefined
@@ -176,8 +179,8 @@ async function dispatchRequest(
     })
   } catch (error) {
     if (error instanceof UnsentError || (isWriting && !isRequestUnread(error))) throw error
-    // An abort is a DOMException, or an error without a code; what Deno does not permit has a name of its own.
-    const code = error instanceof DOMException ? '' : nodeErrorCode(error) || deniedName(error)
+    // An abort is a DOMException, or an error without a code; what Deno does not permit has a flag.
+    const code = error instanceof DOMException ? '' : nodeErrorCode(error) || deniedFlag(error)
     throw new UnsentError(code === '' ? 'UND_ERR_CONNECT_TIMEOUT' : code)
   }
 }

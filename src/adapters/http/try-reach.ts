@@ -105,7 +105,7 @@ function connectionAdvice(words: string): string {
   if (/ENOTFOUND|EAI_AGAIN/.test(words)) return ": correct its address, or this machine's resolver"
   if (/ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL/.test(words))
     return ': nothing listens at its address and port, or a firewall refuses'
-  if (/EPERM|NotCapable/.test(words)) return ': permit its address, on Deno by --allow-net, or look for a firewall'
+  if (/EPERM|--allow-net/.test(words)) return ': permit its address, on Deno by --allow-net, or look for a firewall'
   if (/CONNECT_TIMEOUT/.test(words)) return ': check for a firewall in between'
   if (/ALTNAME/.test(words)) return ': correct its address'
   if (/CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/.test(words)) return ": check this machine's clock, then ask the service"

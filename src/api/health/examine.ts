@@ -18,7 +18,7 @@ import { openPart } from '../../store/parts/parts.ts'
 import { holdsRootKey, openKeyring } from '../../vault/keyring.ts'
 import { Vault } from '../../vault/vault.ts'
 import type { Views } from '../../views/views.ts'
-import { nodeErrorCode } from '../../vocabulary/connection-errors.ts'
+import { deniedFlag, nodeErrorCode } from '../../vocabulary/connection-errors.ts'
 import { describeError, errorName } from '../../vocabulary/error-words.ts'
 import { AverbaError, hasCode } from '../../vocabulary/errors.ts'
 import type { PartAddress } from '../../vocabulary/message.ts'
@@ -229,7 +229,9 @@ function checkAccess(store: string): CheckResult {
     try {
       accessSync(path, constants.R_OK | constants.W_OK)
     } catch (error) {
-      const why = nodeErrorCode(error) || errorName(error)
+      // Deno looks up the user for this. Opening the log says what else is missing.
+      if (deniedFlag(error) === '--allow-sys') continue
+      const why = nodeErrorCode(error) || deniedFlag(error) || errorName(error)
       return { ok: false, detail: `this user cannot read and write "${path}", or it does not exist (${why})` }
     }
   }

@@ -49,7 +49,8 @@ export interface Erasures {
    *
    * @throws {AverbaError} `REFUSED` while a denial or revocation has not been made, unless `givesUpEnds`; `NOT_FOUND`,
    * `INVALID_INPUT`, also when `keep` names kinds that an earlier erasure destroyed,
-   * and this one would destroy what that one kept; `INVALID_CPF`, `PERSONAL_ID` when requester or basis contain a CPF
+   * and this one would destroy what that one kept; `INVALID_CPF`, `PERSONAL_ID` when requester or basis contain a CPF;
+   * `COMMAND_REUSED`, also by CPF when that was enrolled again after this command id had erased it
    */
   erase(selector: SubjectSelector, options: EraseOptions): Promise<ErasureReceipt>
   /** The current receipt of an erasure; `undefined` when the subject was not erased. */
@@ -69,9 +70,13 @@ export function createErasures(context: ApiContext): Erasures {
   async function findErasable(selector: SubjectSelector, commandId: string | undefined): Promise<SubjectRef> {
     if ('cpf' in selector) {
       const isEnrolled = (await store.lookUp('cpf', parseCpf(selector.cpf))) !== undefined
-      const before = isEnrolled || commandId === undefined ? undefined : await findErasedEvent(commandId)
-      if (before) return toSubjectRef(idOfStream(before.stream))
-      return subjects.find(selector)
+      const before = commandId === undefined ? undefined : await findErasedEvent(commandId)
+      const erased = before && toSubjectRef(idOfStream(before.stream))
+      if (erased !== undefined && !isEnrolled) return erased
+      const subject = await subjects.find(selector)
+      // Nobody can tell any more whether it is the same person.
+      if (erased !== undefined && erased !== subject) throw otherEnrolment()
+      return subject
     }
     const state = await store.owners.stateOf(streamOf('subject', selector.subject))
     if (state !== undefined) return selector.subject
@@ -180,6 +185,12 @@ async function countUnmadeEnds(store: ApiContext['store'], streams: readonly str
     if (heldOf(state).isEndWanted) count += 1
   }
   return count
+}
+
+function otherEnrolment(): AverbaError {
+  return new AverbaError('COMMAND_REUSED', 'Cannot erase: this command id has erased another enrolment', {
+    hint: 'Name that one by its ref to get its receipt. To erase the present one, give another command id',
+  })
 }
 
 function unmadeEnds(count: number): AverbaError {

@@ -88,7 +88,7 @@ export function createRetention(context: ApiContext) {
       }
       const named = { kind, rule: isByTime ? `${rule.days} days` : rule }
       if (due.length > 0) {
-        await engine.record(() => requestDestruction(due, named))
+        await engine.record(() => requestDestruction(due, named, part => isSettled(part, isByTime)))
         isJournalFull = true
       }
       last = page.next
@@ -121,17 +121,24 @@ export function createRetention(context: ApiContext) {
     return fromInstant(parseIso(`${first}T00:00:00`) ?? '')
   }
 
-  /** Requests to destroy the parts of owners without a hold. A hold recorded meanwhile makes the append fail. */
+  /**
+   * Requests to destroy the parts of owners without a hold. A hold, or the replay of a notification, that is recorded
+   * meanwhile makes the append fail.
+   */
   async function requestDestruction(
-    due: readonly AgedPart[],
+    aged: readonly AgedPart[],
     named: { kind: string; rule: string },
+    isStillDue: (part: AgedPart) => Promise<boolean>,
   ): Promise<DecisionRequest> {
-    const owners = [...new Set(due.map(part => part.owner))].filter(owner => isStreamOf('subject', owner))
+    const owners = [...new Set(aged.map(part => part.owner))].filter(owner => isStreamOf('subject', owner))
+    const notified = [...new Set(aged.map(part => part.stream))].filter(stream => isStreamOf('notification', stream))
     const preconditions = await Promise.all(
-      owners.map(async (stream): Promise<ExpectedStream> => {
+      [...owners, ...notified].map(async (stream): Promise<ExpectedStream> => {
         return { stream, expect: (await store.readLast({ stream }))?.version ?? 'none' }
       }),
     )
+    const due: AgedPart[] = []
+    for (const part of aged) if (!isStreamOf('notification', part.stream) || (await isStillDue(part))) due.push(part)
     const held = new Set<string>()
     for (const owner of owners) if (await isHeld(owner)) held.add(owner)
     const free = await store.owners.existingParts(due.filter(({ owner }) => !held.has(owner)))

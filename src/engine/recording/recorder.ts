@@ -79,8 +79,8 @@ export class Recorder {
   }
 
   /** Repeats what nobody would ask for again while the store fails, until the log is closing. Not to be nested. */
-  whenWritable<T>(work: () => Promise<T>): Promise<T> {
-    return this.#writeRetry.retryUntilWritable(work)
+  whenWritable<T>(work: () => Promise<T>, what = 'the result of a call'): Promise<T> {
+    return this.#writeRetry.retryUntilWritable(work, what)
   }
 
   /** The times of the log never go back: those of a clock far ahead would stay. */
@@ -250,21 +250,18 @@ export class WriteRetry {
   }
 
   /** Repeats the work until it can be written, or for some seconds more when the log is closing. */
-  async retryUntilWritable<T>(work: () => Promise<T>): Promise<T> {
-    let attempt = await this.#try(work)
+  async retryUntilWritable<T>(work: () => Promise<T>, what: string): Promise<T> {
+    let attempt = await this.#try(work, what)
     if ('failure' in attempt)
-      this.#options.onTrouble(
-        'the result of a call cannot be recorded: it waits until the store can be written',
-        attempt.failure,
-      )
+      this.#options.onTrouble(`${what} cannot be recorded: it waits until the store can be written`, attempt.failure)
     while ('failure' in attempt) {
       const { code } = attempt.failure
       const ongoing = this.#retrying.get(code)
       if (ongoing) {
         await ongoing
-        attempt = await this.#try(work)
+        attempt = await this.#try(work, what)
       } else {
-        const retrying = this.#retry(work, code)
+        const retrying = this.#retry(work, code, what)
         const over = retrying.then(
           () => undefined,
           () => undefined,
@@ -277,17 +274,17 @@ export class WriteRetry {
   }
 
   /** Retries until it succeeds or fails with another code. */
-  async #retry<T>(work: () => Promise<T>, code: ErrorCode): Promise<TryResult<T>> {
+  async #retry<T>(work: () => Promise<T>, code: ErrorCode, what: string): Promise<TryResult<T>> {
     for (let waitMs = waitMinMs; ; waitMs = Math.min(waitMs * 2, waitMaxMs)) {
       const { closing } = this.#options
       const [ms, until] = closing.aborted ? [waitMinMs, undefined] : [waitMs, closing]
       await this.#clock.sleep(ms, until, 'a store that can be written')
-      const attempt = await this.#try(work)
+      const attempt = await this.#try(work, what)
       if ('done' in attempt || attempt.failure.code !== code) return attempt
     }
   }
 
-  async #try<T>(work: () => Promise<T>): Promise<TryResult<T>> {
+  async #try<T>(work: () => Promise<T>, what: string): Promise<TryResult<T>> {
     const isLast = this.#elapsedMs() >= this.#endsAtMs
     try {
       return { done: await work() }
@@ -296,7 +293,7 @@ export class WriteRetry {
       const isClosed = hasCode(error, 'CLOSED')
       if (!isClosed && !isTemporary(error)) throw error
       if (!isClosed && !isLast) return { failure: error }
-      this.#options.onTrouble('the result of a call could not be recorded before closing', error)
+      this.#options.onTrouble(`${what} could not be recorded before closing`, error)
       throw error
     }
   }

@@ -16,17 +16,37 @@ export function unknownNameError(cause: unknown): AverbaError {
   })
 }
 
-/** The error for a parameter of a type that SQLite does not have. */
+/** The error for a parameter that SQLite cannot hold. */
 export function parameterError(): AverbaError {
   return new AverbaError('INVALID_INPUT', 'Cannot run this statement: a parameter is no text, number, bytes or null', {
-    hint: 'Give an instant as its text, and a boolean as 0 or 1',
+    hint: 'Give an instant as its text, a boolean as 0 or 1, and a whole number of more than 64 bits as its text',
   })
 }
 
-/** The error for wrong syntax, an unknown function, or more than one statement. */
-export function malformedError(cause: unknown): AverbaError {
-  return new AverbaError('INVALID_INPUT', 'Cannot run this statement: the database cannot read it', {
+/** The error for too few or too many values of parameters. */
+export function parameterCountError(cause?: unknown): AverbaError {
+  return new AverbaError(
+    'INVALID_INPUT',
+    'Cannot run this statement: its parameters and their values differ in number',
+    {
+      cause,
+      hint: 'Give one value for each parameter, in their order',
+    },
+  )
+}
+
+/** The error for a number in a row that JavaScript cannot hold. */
+export function largeNumberError(cause: unknown): AverbaError {
+  return new AverbaError('INVALID_INPUT', 'Cannot run this statement: a number of its result is too large', {
     cause,
-    hint: 'Pass one query, with functions that the database has. The cause says what it cannot read',
+    hint: 'Select numbers beyond 2 ** 53 as text: cast(<number> as text)',
+  })
+}
+
+/** The error for wrong syntax, an unknown function, more than one statement, or values that it cannot work with. */
+export function malformedError(cause: unknown): AverbaError {
+  return new AverbaError('INVALID_INPUT', 'Cannot run this statement: the database cannot run it', {
+    cause,
+    hint: 'Pass one query, with functions that the database has. The cause says what is wrong',
   })
 }

@@ -1,5 +1,5 @@
 import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
-import { malformedError, readOnlyError, unknownNameError } from './host-query.ts'
+import { malformedError, parameterCountError, readOnlyError, unknownNameError } from './host-query.ts'
 import { TableInUseError } from './table-in-use.ts'
 
 /** Codes of PostgreSQL (its appendix A) for what another try may not meet again. */
@@ -53,6 +53,7 @@ export function toQueryError(cause: unknown): AverbaError | undefined {
   const code = codeOf(cause)
   if (code === '25006') return readOnlyError('Cannot run this statement', cause)
   if (code === '57014') return new AverbaError('INVALID_INPUT', tooLong, { cause, hint: 'Select less at a time' })
+  if (code === '08P01') return parameterCountError(cause)
   if (/^42(P01|703)$/.test(code)) return unknownNameError(cause)
   return /^(42(?!501)|22)/.test(code) ? malformedError(cause) : undefined
 }

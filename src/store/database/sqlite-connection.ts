@@ -5,7 +5,14 @@ import type { CompiledQuery } from 'kysely'
 import { systemClock } from '../../runtime/clock.ts'
 import { AverbaError, closedError, type ErrorCode, hasCode } from '../../vocabulary/errors.ts'
 import type { CheckTables, Connection, DatabaseRequest, SearchProgress, StatementForEach, Steps } from './connection.ts'
-import { malformedError, parameterError, readOnlyError, unknownNameError } from './host-query.ts'
+import {
+  largeNumberError,
+  malformedError,
+  parameterCountError,
+  parameterError,
+  readOnlyError,
+  unknownNameError,
+} from './host-query.ts'
 import { migrationStatements, migrations } from './migrations.ts'
 import { OwnFiles } from './own-files.ts'
 import { insertOf } from './rows-of-insert.ts'
@@ -82,21 +89,24 @@ export class SqliteConnection implements Connection {
   *#read(query: CompiledQuery, check?: CheckTables): Steps<readonly unknown[]> {
     if (!query.parameters.every(isSqliteValue)) throw parameterError()
     const statement = yield* this.#prepareQuery(query, check)
-    const { tables, isWriting } = this.#tablesRead.find(query, this.#runner.schemaVersion)
+    const { tables, isWriting, parametersUsed } = this.#tablesRead.find(query.sql, this.#runner.schemaVersion)
     if (isWriting) throw readOnlyError('Cannot run this statement')
     if (check) yield* check(tables)
+    if (query.parameters.length < parametersUsed) throw parameterCountError()
     try {
       // SQLite's own rows have no prototype, so that they equal no object of a host's test.
       return statement.all(...query.parameters).map(row => ({ ...row }))
     } catch (cause) {
-      throw isTooLarge(cause) ? malformedError(cause) : cause
+      if (sqliteCode(cause) === sqliteCodes.range) throw parameterCountError(cause)
+      if (isTooLarge(cause)) throw largeNumberError(cause)
+      throw isMalformed(cause) ? malformedError(cause) : cause
     }
   }
 
   /** An unknown name is the host's mistake, unless the tables are damaged or of another version. */
   *#prepareQuery({ sql }: CompiledQuery, check?: CheckTables): Steps<Prepared> {
     // SQLite runs some pragmas while it prepares them, so only queries are prepared.
-    if (!/^\s*(select|with)\b/i.test(sql)) throw readOnlyError('Cannot run this statement')
+    if (!/^\s*(select|with)\b/i.test(withoutComments(sql))) throw readOnlyError('Cannot run this statement')
     try {
       return this.#runner.prepareForHost(sql)
     } catch (cause) {
@@ -201,7 +211,7 @@ export class SqliteRunner {
    */
   prepareForHost(sql: string): Prepared {
     const statement = this.#prepareOnce(this.#hostStatements, sql, text => text)
-    if (/[^\s;]/.test(sql.slice(statement.sourceSQL.length)))
+    if (/[^\s;]/.test(withoutComments(sql.slice(statement.sourceSQL.length))))
       throw new RangeError('The text has more than one statement')
     return statement
   }
@@ -293,10 +303,18 @@ export function wrapSqliteErrors<T>(path: string, work: () => T, database?: Data
   }
 }
 
-/** Reports whether SQL text has wrong syntax, an unknown function, or more than one statement. */
+/** Right up to the first literal of the text, which may look like a comment. */
+function withoutComments(sql: string): string {
+  return sql.replace(/--[^\n]*|\/\*.*?(?:\*\/|$)/gs, ' ')
+}
+
+/** Codes of a query that SQLite cannot read, or whose values it cannot work with. */
+const malformedCodes: ReadonlySet<number> = new Set([sqliteCodes.error, sqliteCodes.tooBig, sqliteCodes.mismatch])
+
+/** Reports whether SQL text has wrong syntax, an unknown function or more statements, or fails by its values. */
 function isMalformed(cause: unknown): boolean {
   if (cause instanceof RangeError) return true
-  return sqliteCode(cause) === sqliteCodes.error && !isUnknownName(cause) && !isHiddenTable(cause)
+  return malformedCodes.has(sqliteCode(cause) ?? 0) && !isUnknownName(cause) && !isHiddenTable(cause)
 }
 
 /** Reports whether a statement names a table or column that does not exist. */
@@ -328,7 +346,8 @@ function isTooLarge(cause: unknown): boolean {
 
 /** Reports whether a host's parameter is one that SQLite knows: some others would be bound as NULL. */
 function isSqliteValue(value: unknown): boolean {
-  return value === null || ['string', 'number', 'bigint'].includes(typeof value) || ArrayBuffer.isView(value)
+  if (typeof value === 'bigint') return BigInt.asIntN(64, value) === value
+  return value === null || ['string', 'number'].includes(typeof value) || ArrayBuffer.isView(value)
 }
 
 /** Codes of a file that this process may not write. */

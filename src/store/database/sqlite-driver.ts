@@ -93,7 +93,10 @@ export const sqliteCodes = {
   full: 13,
   cannotOpen: 14,
   protocol: 15,
+  tooBig: 18,
+  mismatch: 20,
   auth: 23,
+  range: 25,
   notDatabase: 26,
 } as const
 

@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { CompiledQuery } from 'kysely'
-import { type Prepared, readColumn } from './sqlite-driver.ts'
+import { readColumn } from './sqlite-driver.ts'
 
 const statementsKeptMax = 500
 /** Table-valued functions that make rows from their argument and read no table. */
@@ -22,20 +21,20 @@ export class TablesRead {
   }
 
   /** Names the tables in lower case. Takes the version of the schema that the transaction sees. */
-  find({ sql, parameters }: Pick<CompiledQuery, 'sql' | 'parameters'>, schemaVersion: unknown): FoundTables {
+  find(sql: string, schemaVersion: unknown): FoundTables {
     if (schemaVersion !== this.#schemaVersion) this.#readRootPages()
     this.#schemaVersion = schemaVersion
     const known = this.#foundBySql.get(sql)
     if (known) return known
-    const explain: Prepared = this.#database.prepare(`explain ${sql}`)
-    const program = explain.all(...parameters)
+    const program = this.#database.prepare(`explain ${sql}`).all()
     const tables = new Set<string>()
     for (const { opcode, p2, p3 } of program)
       if (opcode === 'OpenRead') tables.add((p3 === 0 ? this.#tableByRootPage.get(Number(p2)) : undefined) ?? 'a table')
     if (program.some(({ opcode }) => opcode === 'VOpen'))
       for (const name of this.#findVirtualTables(sql)) tables.add(name)
     const isWriting = program.some(({ opcode, p2 }) => opcode === 'OpenWrite' || (opcode === 'Transaction' && p2 !== 0))
-    const found = { tables: [...tables], isWriting }
+    const parameters = program.map(({ opcode, p1 }) => (opcode === 'Variable' ? Number(p1) : 0))
+    const found = { tables: [...tables], isWriting, parametersUsed: Math.max(...parameters) }
     if (this.#foundBySql.size >= statementsKeptMax) this.#foundBySql.clear()
     this.#foundBySql.set(sql, found)
     return found
@@ -63,6 +62,8 @@ interface FoundTables {
   readonly tables: readonly string[]
   /** It would write: SQLite begins its program with a transaction that may. */
   readonly isWriting: boolean
+  /** The highest number of a parameter: SQLite would take null for one that is not given. */
+  readonly parametersUsed: number
 }
 
 /** The table that lists all tables. Hosts may read it. */

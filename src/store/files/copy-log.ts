@@ -151,6 +151,12 @@ export function occupiedError(): AverbaError {
   })
 }
 
+function busyCopyError(): AverbaError {
+  return new AverbaError('STORE_BUSY', 'Cannot move the log: another copy writes to the new place', {
+    hint: 'Wait for it. If it ends without success, repeat this one',
+  })
+}
+
 async function copyTable(
   from: Reading,
   to: Connection,
@@ -161,18 +167,24 @@ async function copyTable(
 ): Promise<void> {
   const order = keys.map(key => `"${key}"`)
   const newest = `select ${order.join(', ')} from ${table} order by ${order.map(key => `${key} desc`).join(', ')} limit 1`
-  let last = await to.read(() => first<Row>({ sql: newest, parameters: [] }))
+  const readNewest = () => first<Row>({ sql: newest, parameters: [] })
+  let last = await to.read(readNewest)
   for (;;) {
     const after = last === undefined ? '' : `where (${order.join(', ')}) > (${order.map(() => '?').join(', ')})`
     const sql = `select * from ${table} ${after} order by ${order.join(', ')} limit ${pageRows}`
     const parameters = last === undefined ? [] : keys.map(key => last?.[key])
     const page = await from.read(() => rows<Row>({ sql, parameters }))
     const columns = Object.keys(page[0] ?? {})
+    const before = last
     last = page.at(-1)
     if (last === undefined) return
     const names = columns.map(column => `"${column}"`).join(', ')
     const insert = `insert into ${table} (${names}) values (${columns.map(() => '?').join(', ')})`
-    await to.transact(() => each(insert, page, row => columns.map(column => valueOf(column, row))))
+    await to.transact(function* () {
+      const newestNow = yield* readNewest()
+      if (keys.some(key => !isDeepStrictEqual(newestNow?.[key], before?.[key]))) throw busyCopyError()
+      yield* each(insert, page, row => columns.map(column => valueOf(column, row)))
+    })
     if (table === 'event') onProgress(Number(last.position), end)
     await yieldToEventLoop()
   }

@@ -82,7 +82,7 @@ function givenFullDisk() {
       disk.tries += 1
       const error = errorNow() ?? (disk.isFull ? full : undefined)
       if (error !== undefined) throw error
-    })
+    }, 'the answer')
   return { clock, closing, disk, reported, record }
 }
 
@@ -98,7 +98,7 @@ test('one caller retries while the disk is full, and all succeed once it has spa
   disk.isFull = false
   await clock.advance(minuteMs)
   expect(await ended).toEqual(ten(() => 'fulfilled'))
-  const waits = 'the result of a call cannot be recorded: it waits until the store can be written'
+  const waits = 'the answer cannot be recorded: it waits until the store can be written'
   expect(reported).toEqual(ten(() => waits))
 })
 
@@ -111,7 +111,7 @@ test('when the log is closing one caller tries once a second for ten, and each a
   expect(await ended).toEqual(ten(() => 'rejected'))
   // One at once, and one after each second.
   expect(disk.tries).toBe(10 + 1 + 10 + 9)
-  const lost = 'the result of a call could not be recorded before closing'
+  const lost = 'the answer could not be recorded before closing'
   expect(reported.slice(10)).toEqual(ten(() => lost))
 })
 

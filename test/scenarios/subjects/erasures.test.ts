@@ -25,6 +25,20 @@ test('of two erasures of a person at the same time both get the receipt', async 
   expect(receipts.map(each => each.subject)).toEqual([subject, subject])
 })
 
+test('the command id of an erasure does not erase a later enrolment of the CPF, and the ref gives the receipt', async () => {
+  const { averba, samples } = await openWorld()
+  const { consents, subjects } = averba
+  const { cpf } = samples
+  const subject = await consents.enrol({ cpf })
+  const erasing = { ...asked, commandId: 'erase-1' }
+  await subjects.erase({ cpf }, erasing)
+  expect((await subjects.erase({ cpf }, erasing)).subject).toBe(subject)
+  const again = await consents.enrol({ cpf })
+  await refuses('COMMAND_REUSED', subjects.erase({ cpf }, erasing), { hint: expect.stringContaining('by its ref') })
+  expect((await subjects.erase({ subject }, erasing)).subject).toBe(subject)
+  expect((await subjects.erase({ cpf }, { ...asked, commandId: 'erase-2' })).subject).toBe(again)
+})
+
 test('a person is erased in one transaction, and a deep check explains every missing part', async () => {
   const store = temporaryStore()
   const world = await openWorld({ averba: { store } })

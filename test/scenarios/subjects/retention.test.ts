@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { type AverbaOptions, diagnoseStore, valueOf } from '../../../src/index.ts'
 import type { WorldOptions } from '../../../src/simulation/index.ts'
+import { Owners } from '../../../src/store/owners/owners.ts'
 import { answering } from '../../support/answers.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { eventsOf } from '../../support/events-of.ts'
@@ -159,6 +160,30 @@ test('parts stay until each reason of their hold is released, and unhandled noti
   ])
   // A destroyed detail is read again on request.
   expect(await averba.consents.get(which)).toMatchObject({ id: which.id, historico: expect.any(Array) })
+})
+
+test('the body of a notification stays that is replayed, also while retention is running', async () => {
+  const { averba, notify, pass, destroyed } = await worldWith({ 'notification.body': { days: 1 } })
+  const called: unknown[] = []
+  averba.notifications.handle('e', 'h', async ({ body }) => void called.push(body))
+  await notify(1)
+  await averba.settle()
+  const [{ id } = { id: '' }] = await inboxOf(averba)
+  const { existingParts } = Owners.prototype
+  const replaying = vi.spyOn(Owners.prototype, 'existingParts').mockImplementationOnce(async function (
+    this: Owners,
+    ...given
+  ) {
+    expect(await averba.notifications.replay({ id })).toBe(1)
+    return existingParts.apply(this, given)
+  })
+  await pass(2)
+  replaying.mockRestore()
+  await averba.settle()
+  expect(called).toEqual([{ n: 1 }, { n: 1 }])
+  await pass(2)
+  expect(await destroyed()).toHaveLength(1)
+  await refuses('PART_DESTROYED', averba.notifications.replay({ id }))
 })
 
 test('a hold counts once it resolves, even while retention is running', async () => {

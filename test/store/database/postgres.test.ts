@@ -43,12 +43,13 @@ test('a host reads with one statement, which cannot leave its transaction', asyn
   const read = (sql: string) => connection.readOnly(CompiledQuery.raw(sql))
   expect(await read('select 1 = 1 as yes, 2 as two')).toEqual([{ yes: 1, two: 2 }])
   const mistakes = {
-    'select 1; commit; create table stolen (a int)': 'the database cannot read it',
+    'select 1; commit; create table stolen (a int)': 'the database cannot run it',
     'create table stolen (a int)': 'views can only be read',
-    'select no_function(1)': 'the database cannot read it',
-    'select 1 / 0': 'the database cannot read it',
+    'select no_function(1)': 'the database cannot run it',
+    'select 1 / 0': 'the database cannot run it',
     'select * from no_table': 'it names a view or column that does not exist',
     'select no_column from head': 'it names a view or column that does not exist',
+    'select $1::text as a': 'its parameters and their values differ in number',
   }
   for (const [sql, message] of Object.entries(mistakes)) {
     const refused = { code: 'INVALID_INPUT', message: expect.stringContaining(message), cause: expect.anything() }

@@ -261,13 +261,32 @@ test('a host’s parameter that SQLite does not know is refused, and a statement
   const { connection, ask } = await connect()
   await connection.transact(() => rows({ sql: 'create table t (a)', parameters: [] }))
   const refused = { code: 'INVALID_INPUT' }
-  for (const value of [new Date(0), {}, true, undefined, new ArrayBuffer(1)])
+  for (const value of [new Date(0), {}, true, undefined, new ArrayBuffer(1), 2n ** 63n])
     await expect(ask('select ? as a', value)).rejects.toMatchObject(refused)
   expect(await ask('select ? as a, ? as b', 1, null)).toEqual([{ a: 1, b: null }])
   const insert = 'with x as (select 1 as a) insert into t select a from x returning a'
   await expect(ask(insert)).rejects.toMatchObject({ ...refused, message: expect.stringContaining('only be read') })
   await expect(ask('select 1; delete from t')).rejects.toMatchObject(refused)
   expect(await ask('select * from t')).toEqual([])
+})
+
+test.each([
+  ['select ? as a, ? as b', 'differ in number', 'one value for each parameter'],
+  ['select 1 as a', 'differ in number', 'one value for each parameter'],
+  ['select 9007199254740993 as a where ? = 1', 'its result is too large', 'as text'],
+  ["select ? + json_extract('{', '$.a') as a", 'cannot run it', 'cause'],
+  ["select ? as a limit 'all'", 'cannot run it', 'cause'],
+])('a statement of a host that fails by its values is refused (%s)', async (sql, message, hint) => {
+  const { ask } = await connect()
+  const refused = { message: expect.stringContaining(message), hint: expect.stringContaining(hint) }
+  await expect(ask(sql, 1)).rejects.toMatchObject({ code: 'INVALID_INPUT', ...refused })
+})
+
+test('a statement of a host may have comments before it and behind its semicolon', async () => {
+  const { ask } = await connect()
+  expect(await ask("/* all */ select '--' as a; -- done\n/* ; */")).toEqual([{ a: '--' }])
+  await expect(ask('select 1 as a; -- and\nselect 2')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await expect(ask('-- select\npragma query_only = 1')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
 })
 
 test('a file in which another process makes its log while it is opened is not taken for a strange one', async () => {

@@ -184,7 +184,7 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
       const hasten = async () => ({ targets: [await hastenRecovery(store, { reason, days: due, now })] })
       // Often the store has just failed, and no notification may come after it.
       await engine
-        .whenWritable(() => commands.record(input, hasten))
+        .whenWritable(() => commands.record(input, hasten), 'the next reading of failure records')
         .catch(() => {
           for (const day of due) dueByDay.delete(day)
         })
