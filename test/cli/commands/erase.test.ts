@@ -8,7 +8,7 @@ const asked = ['--actor', 'agent-7', '--requester', 'pedido-4711', '--legal-basi
 
 test('averba erase reads the CPF from standard input, and prints the receipt again on repeat', async () => {
   const store = await makeSampleStore(2)
-  const first = await averbaWith(`${samples.cpf}\n`, 'erase', store, ...asked, '--backups-kept', '7')
+  const first = await averbaWith(`${samples.cpf}\n`, 'erase', '--store', store, ...asked, '--backups-kept', '7')
   expect(first).toMatchObject({ code: 0, err: '' })
   expect(first.out).toMatch(/^Erased \w+ at \S+: \d+ parts, 1 key, \d+ index rows?\.\n/)
   expect(first.out).toMatch(/bytes of the file were searched for \d+ pieces: 0 found\.\nUntil \S+ a backup/)
@@ -16,7 +16,7 @@ test('averba erase reads the CPF from standard input, and prints the receipt aga
   expect(first.out).not.toContain(samples.cpf)
 
   const subject = /^Erased (\w+)/.exec(first.out)?.[1] ?? ''
-  const again = await averba('erase', store, '--subject', subject, ...asked, '--json')
+  const again = await averba('erase', '--store', store, '--subject', subject, ...asked, '--json')
   expect(again.code).toBe(0)
   const receipt = JSON.parse(again.out)
   expect(checkErasureReceipt(receipt)).toEqual([])
@@ -33,7 +33,7 @@ test('averba erase reads the CPF from standard input, and prints the receipt aga
 test('averba erase refuses a --backups-kept that is not a number, and does not take it for 0', async () => {
   const store = await makeSampleStore(2)
   for (const days of ['', ' ', '7d', '1e3', '-1', '100000']) {
-    const refused = await averbaWith(`${samples.cpf}\n`, 'erase', store, ...asked, `--backups-kept=${days}`)
+    const refused = await averbaWith(`${samples.cpf}\n`, 'erase', '--store', store, ...asked, `--backups-kept=${days}`)
     expect(refused).toMatchObject({ out: '', err: expect.stringContaining('INVALID_INPUT') })
     expect(refused.code).not.toBe(0)
   }
@@ -43,10 +43,10 @@ test('averba erase refuses a --backups-kept that is not a number, and does not t
 test('averba erase repeated with its --keep prints the receipt, and without it erases the rest', async () => {
   const store = await makeSampleStore(2)
   const keep = ['--keep', 'validation.result', '--json']
-  const first = JSON.parse((await averbaWith(`${samples.cpf}\n`, 'erase', store, ...asked, ...keep)).out)
+  const first = JSON.parse((await averbaWith(`${samples.cpf}\n`, 'erase', '--store', store, ...asked, ...keep)).out)
   expect(first.keeps).toEqual(['validation.result'])
   const others = '--actor agent-7 --requester pedido-4712 --legal-basis x'.split(' ')
-  const again = ['erase', store, '--subject', first.subject, ...others]
+  const again = ['erase', '--store', store, '--subject', first.subject, ...others]
   expect(JSON.parse((await averba(...again, ...keep)).out)).toEqual(first)
   const last = await averbaJson(...again)
   expect(last).toMatchObject({ keeps: [], requester: 'pedido-4712', destroyed: { keys: 1 } })
@@ -65,7 +65,7 @@ test('the errors of averba erase hold no personal data', async () => {
     ['PERSONAL_ID', samples.cpf, store, '--requester', samples.cpf],
     ['INVALID_INPUT', samples.cpf, store, '--keep', 'everything'],
   ] as const) {
-    const ended = await averbaWith(cpf && `${cpf}\n`, 'erase', path, ...asked, ...more)
+    const ended = await averbaWith(cpf && `${cpf}\n`, 'erase', '--store', path, ...asked, ...more)
     expect(ended).toMatchObject(failedWith(new RegExp(`^${code}:`)))
     expect(ended.err).not.toMatch(/52998224725|12345678900|25774435016/)
   }

@@ -1,3 +1,4 @@
+import { existsSync, rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { type AverbaOptions, staticHeaders } from '../../../src/index.ts'
 import type { World, WorldOptions } from '../../../src/simulation/index.ts'
@@ -74,10 +75,12 @@ test('a stuck call is found, explained, released, parked and given up, while ano
   expect(shown.out).not.toContain('Maria')
 
   // Without --actor nobody would be accountable.
-  expect(await run(`effects park ${effect}`)).toMatchObject(failedWith("required option '--actor <ref>'"))
+  expect(await run(`effects park ${effect}`)).toMatchObject(failedWith('--actor is missing'))
   expect(await run(`effects park ${by}`)).toMatchObject(failedWith('neither ids nor what selects'))
   const park = `effects park --service validationService ${by}`
-  expect(await run(`${park} --dry-run`)).toMatchObject(printed('2 calls: 2 found.\nNothing was done.'))
+  expect(await run('effects park --service validationService --dry-run')).toMatchObject(
+    printed('2 calls: 2 found.\nNothing was done.'),
+  )
   const both = { code: 0, out: `accepted  ${effect}\naccepted  ${other}\n2 calls: 2 accepted.\n` }
   expect(await run(park)).toMatchObject(both)
   const again = await run(`effects park ${effect} x/1/0 --json ${by}`)
@@ -86,7 +89,7 @@ test('a stuck call is found, explained, released, parked and given up, while ano
   // Ids and filters together could be read both ways, and a dry run looks each one up.
   const ambiguous = await run(`effects park ${effect} --service portal ${by}`)
   expect(ambiguous).toMatchObject(failedWith('Cannot use --service with ids'))
-  const tried = await run(`effects retry ${effect} x/1/0 --dry-run ${by}`)
+  const tried = await run(`effects retry ${effect} x/1/0 --dry-run`)
   expect(tried).toMatchObject(printed(/^found {2}\S+\nfailed {2}x\/1\/0 {2}NOT_FOUND: /, 1))
 
   setDown(false)
@@ -210,6 +213,19 @@ test('a validation that may have been paid is shown by status and by its list, a
     expect(await run(`${resolve} ${verdict}`)).toMatchObject({ code: 0, out: `order-1: recorded as ${words}.\n` })
   const resolved = { id: 'order-1', charged: false, traceId: expect.stringMatching(/^\w{26}$/) }
   expect((await read('validations list')).validations).toMatchObject([resolved])
+
+  expect(await run('validations show order-2')).toMatchObject(failedWith('NOT_FOUND: Cannot find the validation'))
+  const shown = await run('validations show order-1')
+  expect(shown.out).toMatch(/^order-1\nstate +resolved: not charged\nrequested +\S+Z\nended +\S+Z\n/)
+  expect(shown.out).not.toContain('Maria')
+  expect(await read('validations show order-1')).toMatchObject(resolved)
+  const inPortuguese = await run('validations show order-1 --lang pt-BR')
+  expect(inPortuguese.out).toMatch(
+    /^order-1\nestado +resolved: não cobrada\npedida .*\nterminou [\s\S]*lacrado: --data o mostra\n$/,
+  )
+  const seen = await run(`validations show order-1 --data ${by} --purpose`, 'ticket 12')
+  expect(seen.out).toContain('Maria')
+  expect(await eventsOf(world, 'reveal.recorded')).toMatchObject([{ actor, data: { purpose: 'ticket 12' } }])
   expect(await run('status')).toMatchObject(printed(/Nothing needs a person\.\n$/))
 })
 
@@ -229,13 +245,15 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   const decided = `consents revoke --controller ${controller} --status ATIVO ${by} --reason`
   expect(await act(decided, 'the controller left')).toMatchObject(printed('1 consent: 1 done.'))
   expect(await eventsOf(world, 'consent.revoked')).toHaveLength(1)
+  expect(await act(`consents sync --subject ${subject}`)).toMatchObject(failedWith('--actor is missing'))
+  expect(await act(`consents sync --subject ${subject} --dry-run`)).toMatchObject(printed(`found  ${subject}`))
   const done = (who: string) => ({ code: 0, out: `done  ${who}\n1 subject: 1 done.\n` })
-  expect(await act(`consents sync --controller ${controller}`)).toMatchObject(done(subject))
+  expect(await act(`consents sync --controller ${controller} ${by}`)).toMatchObject(done(subject))
 
   // One that was never read has no rows yet.
   const fresh = await world.averba.consents.enrol({ cpf: '52998224725' })
-  expect(await act(`consents sync --subject ${fresh}`)).toMatchObject(done(fresh))
-  expect(await act('consents sync --subject nobody')).toMatchObject(printed('NOT_FOUND', 1))
+  expect(await act(`consents sync --subject ${fresh} ${by}`)).toMatchObject(done(fresh))
+  expect(await act(`consents sync --subject nobody ${by}`)).toMatchObject(printed('NOT_FOUND', 1))
 
   // A revocation that cannot be made is wanted until somebody gives it up.
   const [left] = await world.averba.consents.list({ subject, status: 'ATIVO' })
@@ -333,4 +351,34 @@ test('what a log needs is said in Portuguese when the terminal or --lang asks fo
   expect(await averba('status', '--lang', 'fr')).toMatchObject(failedWith('Use en or pt-BR'))
   const help = await averba('effects', 'list', '--help', '--lang', 'pt-BR')
   expect(help.out).toMatch(/^Uso: averba effects list .*\n\nLista as chamadas/)
+})
+
+test('a command that only looks leaves a missing mark missing, and says so in words, or in JSON with --json', async () => {
+  const { world, store, run } = await openOnFile()
+  world.averba.log.follow('erp', ['subject.enrolled'], async () => {
+    throw new Error('the ERP is down')
+  })
+  await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  await passTime(world, dayMs, 14)
+  await world.averba.close()
+  rmSync(`${store}.mark`)
+  const warned = 'ERROR: the high-water mark is missing: find out who changed it, since a rollback goes unnoticed'
+  const looks = [
+    'status',
+    'log',
+    'followers list',
+    'effects list',
+    'validations list',
+    'notifications list',
+    'consents list',
+  ]
+  for (const look of [...looks, 'subscriptions list', 'show subject-nobody'])
+    expect((await run(look)).err, look).toContain(`${warned} (ROLLED_BACK)\n`)
+  const inPortuguese = 'ERRO: a marca falta: descubra quem a alterou, pois um retrocesso passa despercebido'
+  expect((await run('status --lang pt-BR')).err).toBe(`${inPortuguese} (ROLLED_BACK)\n`)
+  expect(JSON.parse((await run('status --json')).err)).toMatchObject({ level: 'error', error: 'ROLLED_BACK' })
+  expect(existsSync(`${store}.mark`)).toBe(false)
+  expect(await run(`followers skip erp ${by}`)).toMatchObject({ code: 0, err: expect.stringContaining(warned) })
+  expect(existsSync(`${store}.mark`)).toBe(true)
+  expect(await run('status')).toMatchObject({ err: '' })
 })

@@ -1,8 +1,9 @@
-import { copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { type Verdict, verifyLog } from '../../../src/index.ts'
 import { averba, averbaJson, failedWith, printed } from '../../support/command-line.ts'
+import { configFile } from '../../support/config-file.ts'
 import { changeBundle, exportOther, exportSample, forgeries } from '../../support/exported-logs.ts'
 import { copyStore } from '../../support/sample-store.ts'
 import { temporaryFolder, temporaryStore } from '../../support/temporary-folder.ts'
@@ -27,9 +28,9 @@ test('a bundle is verified by averba: self-consistent alone, held with a kept ch
 })
 
 test('a replay says how much it repeated, and one of nothing has not succeeded', async () => {
-  expect(await averba('replay', store)).toMatchObject(printed('All results are equal'))
+  expect(await averba('replay', '--store', store)).toMatchObject(printed('All results are equal'))
   const nothing = printed('Nothing was repeated: look at --until and --against.', 1)
-  expect(await averba('replay', store, '--until', '0')).toMatchObject(nothing)
+  expect(await averba('replay', '--store', store, '--until', '0')).toMatchObject(nothing)
 })
 
 test.each(forgeries)('a bundle is broken with %s', async (_, file, change) => {
@@ -66,45 +67,73 @@ test('a bundle is reported as missing in another folder', async () => {
 })
 
 test('a bundle does not overwrite another one', async () => {
-  expect(await averba('export', store, '--dir', bundle)).toMatchObject(failedWith('INVALID_INPUT'))
+  expect(await averba('export', '--store', store, '--dir', bundle)).toMatchObject(failedWith('INVALID_INPUT'))
 })
 
 test('averba verify reports the level of a store, with its exit code', async () => {
-  const held = await averba('verify', store)
+  const held = await averba('verify', '--store', store)
   expect(held).toMatchObject(printed('level        held'))
   expect(held.out).toContain('This does not prove:')
   const unmarked = copyStore(store)
-  expect((await averba('verify', unmarked)).code).toBe(3)
+  expect((await averba('verify', '--store', unmarked)).code).toBe(3)
   writeFileSync(`${unmarked}.mark`, 'junk')
-  expect(await averba('verify', unmarked)).toMatchObject(printed('FAULT        mark', 2))
+  expect(await averba('verify', '--store', unmarked)).toMatchObject(printed('FAULT        mark', 2))
   copyFileSync(`${store}.mark`, `${unmarked}.mark`)
   // Evidence that is none says nothing about the log.
-  const noMark = await averba('verify', unmarked, '--mark', `${store}.keys`)
+  const noMark = await averba('verify', '--store', unmarked, '--mark', `${store}.keys`)
   expect(noMark).toMatchObject(failedWith(/^INVALID_INPUT: .* it is not a signed checkpoint\n/))
-  expect((await averba('verify', `${store}.nowhere`)).code).toBe(1)
-  const nowhere = await averba('verify', unmarked, '--mark', `${store}.nowhere`)
+  expect((await averba('verify', '--store', `${store}.nowhere`)).code).toBe(1)
+  const nowhere = await averba('verify', '--store', unmarked, '--mark', `${store}.nowhere`)
   expect(nowhere).toMatchObject(failedWith('NOT_FOUND: Cannot compare the log with'))
-  expect((await averba('verify', store, '--key', 'x')).code).toBe(1)
+  expect((await averba('verify', '--store', store, '--key', 'x')).code).toBe(1)
 })
 
-test('averba verify takes the store after a key, and says that no witness was given', async () => {
-  const ended = await averba('verify', '--key', key, store)
+test('averba verify takes a bundle after a key, and says that no witness was given', async () => {
+  expect(await averba('verify', '--key', key, bundle)).toMatchObject(printed('level        self-consistent', 3))
+  const ended = await averba('verify', '--key', key, '--store', store)
   expect(ended).toMatchObject(printed('No key of a witness was given.'))
+})
+
+test('averba verify says how a log is named, and takes the one of the configuration', async () => {
+  const named = /^INVALID_INPUT: Cannot verify ".*": it is neither a bundle nor a proof\n.* --store <log>\n$/
+  expect(await averba('verify', store)).toMatchObject(failedWith(named))
+  const config = ['--config', configFile({ store })]
+  expect(await averba('verify', ...config)).toMatchObject(printed('level        held'))
+  expect(await averba('prove', '1', ...config)).toMatchObject(printed('c2sp.org/tlog-proof@v1'))
+  expect(await averba('replay', ...config)).toMatchObject(printed('All results are equal'))
+  const copied = join(temporaryFolder(), 'copy.sqlite')
+  expect(await averba('backup', copied, ...config)).toMatchObject(printed(copied))
+  const empty = join(temporaryFolder(), 'averba.config.ts')
+  writeFileSync(empty, 'export default {}')
+  expect(await averba('verify', '--config', empty)).toMatchObject(failedWith('it names no store'))
+})
+
+test('averba verify compares the log with the mark of the configuration', async () => {
+  const text = readFileSync(`${store}.mark`, 'utf8')
+  const copy = copyStore(store)
+  rmSync(`${copy}.mark`, { force: true })
+  const highWaterMark = { read: async () => text, write: async () => undefined }
+  expect((await averba('verify', '--config', configFile({ store: copy }))).code).toBe(3)
+  expect((await averba('verify', '--config', configFile({ store: copy, highWaterMark }))).code).toBe(0)
+  // No file of its own is left beside a log whose host keeps the mark.
+  const dir = join(temporaryFolder(), 'bundle')
+  expect((await averba('export', '--dir', dir, '--config', configFile({ store: copy, highWaterMark }))).code).toBe(0)
+  expect(existsSync(`${copy}.mark`)).toBe(false)
 })
 
 test('averba verify finds what keeps the log from being opened: a foreign trigger', async () => {
   const copy = copyStore(store)
   useDatabase(copy, database => database.exec('create trigger z after insert on event begin delete from part; end'))
   const fault = /FAULT {8}schema: 1\n +the log cannot be opened: .*trigger "z"/
-  expect(await averba('verify', copy)).toMatchObject(printed(fault, 2))
+  expect(await averba('verify', '--store', copy)).toMatchObject(printed(fault, 2))
 })
 
 test('averba verify and doctor say of the keyring of another log only that it is', async () => {
   const [copy, other] = [copyStore(store), temporaryStore()]
   await (await openEngine({ store: other })).close()
   copyFileSync(`${other}.keys`, `${copy}.keys`)
-  expect((await averbaJson('verify', copy)).faults).toMatchObject([{ check: 'keys', count: 1 }])
-  const { problems } = await averbaJson('doctor', copy, '--deep')
+  expect((await averbaJson('verify', '--store', copy)).faults).toMatchObject([{ check: 'keys', count: 1 }])
+  const { problems } = await averbaJson('doctor', '--store', copy, '--deep')
   expect(problems).toEqual(['keys: the keyring belongs to another log'])
 })
 
@@ -113,5 +142,5 @@ test('averba verify fails without a verdict when it cannot read the keyring', as
   rmSync(`${copy}.keys`)
   mkdirSync(`${copy}.keys`)
   const unread = failedWith(/^STORE_UNSAFE: Cannot read ".*\.keys": EISDIR\n/)
-  expect(await averba('verify', copy)).toMatchObject(unread)
+  expect(await averba('verify', '--store', copy)).toMatchObject(unread)
 })

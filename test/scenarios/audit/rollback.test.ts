@@ -76,7 +76,7 @@ test('a log that was put back where it is continues with a record of it, and sen
   const { store, backup } = await backedUp()
   copyFileSync(backup, store)
   await refuses('ROLLED_BACK', openEngine({ store }), { hint: expect.stringContaining('averba resume') })
-  const { code, out } = await averba('resume', store)
+  const { code, out } = await averba('resume', '--store', store)
   expect(code).toBe(0)
   expect(out).toMatch(
     /^The log of \d+ events up to .+ continues as log_\w+, and has recorded that\.\nLost, .+: at least \d+ events\.\n/,
@@ -86,7 +86,7 @@ test('a log that was put back where it is continues with a record of it, and sen
   await passTime(world, hourMs)
   expect((await world.averba.validations.get('paid-2'))?.state).toBe('inconclusive')
   expect(world.sent.filter(each => each.startsWith('POST validacao'))).toEqual([])
-  expect(await averba('resume', `${store}.none`)).toMatchObject(failedWith(/^NOT_FOUND/))
+  expect(await averba('resume', '--store', `${store}.none`)).toMatchObject(failedWith(/^NOT_FOUND/))
 })
 
 test('a restore that is interrupted, or that SQLite could not complete, leaves no store and can be repeated', async () => {
@@ -222,7 +222,7 @@ test('checks of a restored log report subjects erased after the backup until the
   const { lostErasures } = await restore()
   expect(lostErasures).toMatchObject([{ subject, at: erasedAt }, { subject: partly }])
   const problem = expect.stringMatching(
-    `^erasures: 2 erasures are missing in this log, since ${erasedAt}.*, with averba erase <store> --subject <ref> ` +
+    `^erasures: 2 erasures are missing in this log, since ${erasedAt}.*, with averba erase --store <log> --subject <ref> ` +
       `--actor <ref> --requester <ref> --legal-basis <text> --backups-kept <days>: ${subject}, ${partly}$`,
   )
   expect((await diagnoseStore({ store })).problems).toEqual([problem])
