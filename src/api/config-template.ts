@@ -1,21 +1,34 @@
 import { type ListedOption, listOptions } from './option.ts'
 import { optionsSchema } from './options.ts'
 
-const beginning = `/**
- * The configuration of averba: one object for your program and for the command line.
+type Translate = (comment: string) => string
+
+function writeBeginning(translate: Translate): string {
+  const lines = (comment: string) =>
+    wrap(translate(comment), 117)
+      .map(line => ` * ${line}`)
+      .join('\n')
+  const what = 'The configuration of averba: one object for your program and for the command line.'
+  const services =
+    'Each service is optional: delete its block, and calls that need it are refused with SERVICE_NOT_CONFIGURED. ' +
+    'Options behind // are optional too. Put no secret into this file: read secrets from the environment or from your ' +
+    'vault, and private keys from files that only your program can read.'
+  const authority =
+    'The certificate authority of the services, when the system does not trust it, such as that of "averba simulate". ' +
+    'Without the variable AVERBA_CA the authorities of the system are trusted.'
+  return `/**
+${lines(what)}
  *
  *   import { openAverba } from 'averba'
  *   import config from './averba.config.ts'
  *   const averba = await openAverba(config)
  *
- * Each service is optional: delete its block, and calls that need it are refused with SERVICE_NOT_CONFIGURED. Options
- * behind // are optional too. Put no secret into this file: read secrets from the environment or from your vault, and
- * private keys from files that only your program can read.
+${lines(services)}
  */
 import { readFileSync } from 'node:fs'
 import { defineConfig } from 'averba'
 
-/** Reads an environment variable. The error for a missing variable names it. */
+/** ${translate('Reads an environment variable. The error for a missing variable names it.')} */
 function env(name: string): string {
   const value = process.env[name]
   if (value === undefined || value === '') throw new Error('The environment variable ' + name + ' is not set')
@@ -25,27 +38,32 @@ function env(name: string): string {
 const textOf = (name: string) => readFileSync(env(name), 'utf8')
 
 /**
- * The certificate authority of the services, when the system does not trust it, such as that of "averba simulate".
- * Without the variable AVERBA_CA the authorities of the system are trusted.
+${lines(authority)}
  */
 const authority = process.env['AVERBA_CA'] ? textOf('AVERBA_CA') : undefined
 `
-
-/** See `configTemplate` of src/index.ts. */
-export function configTemplate(): string {
-  const options = listOptions(optionsSchema).map(option => writeOption(option, '  ').join('\n'))
-  return `${beginning}\nexport default defineConfig({\n${options.join('\n\n')}\n})\n`
 }
 
-function writeOption({ name, comment, value, isShown, isList, options }: ListedOption, indent: string): string[] {
+/** See `configTemplate` of src/index.ts. */
+export function configTemplate(translate: Translate = comment => comment): string {
+  const options = listOptions(optionsSchema).map(option => writeOption(option, translate, '  ').join('\n'))
+  return `${writeBeginning(translate)}\nexport default defineConfig({\n${options.join('\n\n')}\n})\n`
+}
+
+function writeOption(
+  { name, comment, value, isShown, isList, options }: ListedOption,
+  translate: Translate,
+  indent: string,
+): string[] {
   const key = /^\w+$/.test(name) ? name : `'${name}'`
-  const comments = wrap(comment, 117 - indent.length).map(line => `${indent}// ${line}`)
+  const comments = wrap(translate(comment), 117 - indent.length).map(line => `${indent}// ${line}`)
   if (value !== undefined) {
     const mark = isShown ? '' : '// '
-    return [...comments, ...`${key}: ${value},`.split('\n').map(line => `${indent}${mark}${line}`)]
+    const text = value.replace(/(?<=, \/\/ ).+$/gm, translate)
+    return [...comments, ...`${key}: ${text},`.split('\n').map(line => `${indent}${mark}${line}`)]
   }
   const inner = isList ? `${indent}    ` : `${indent}  `
-  const members = options.flatMap(option => writeOption(option, inner))
+  const members = options.flatMap(option => writeOption(option, translate, inner))
   if (!isList) return [...comments, `${indent}${key}: {`, ...members, `${indent}},`]
   return [...comments, `${indent}${key}: [`, `${indent}  {`, ...members, `${indent}  },`, `${indent}],`]
 }

@@ -45,9 +45,7 @@ export type ResumeResult = StoreFacts &
   Pick<RestoreResult, 'pending' | 'lostErasures'> & { readonly resumedAs: string; readonly lostEvents?: number }
 
 /** See `resumeStore` of src/index.ts. */
-export async function resumeStore(
-  options: OpenedWith & Pick<CheckOptions, 'onProgress'>,
-): Promise<ResumeResult> {
+export async function resumeStore(options: OpenedWith & Pick<CheckOptions, 'onProgress'>): Promise<ResumeResult> {
   const checked = await checkPutBack(options)
   const how = { acceptRollback: true }
   const found = await withStore(options, store => store.database.read(() => readLastResume(store.headers)), how)

@@ -5,6 +5,7 @@ import { asFileError, isFileError } from '../../vocabulary/file-errors.ts'
 import { defineCommand } from '../command.ts'
 import type { Say } from '../language.ts'
 import { defaultConfig, requiredVariables } from '../load-config.ts'
+import comments from '../portuguese-config.json' with { type: 'json' }
 
 export const initCommand = defineCommand({
   usage: 'init',
@@ -16,10 +17,16 @@ export const initCommand = defineCommand({
   },
   example: 'averba init --dir .',
   async run({ say }, { dir, force }) {
-    const result = writeConfig(dir, force, await configTemplate())
+    const result = writeConfig(dir, force, await configTemplate(comment => toLanguage(say, comment)))
     return { result, lines: formatNextSteps(say, result) }
   },
 })
+
+const portugueseComments: Readonly<Record<string, string>> = comments
+
+function toLanguage({ language }: Say, comment: string): string {
+  return language === 'en' ? comment : (portugueseComments[comment] ?? comment)
+}
 
 function* formatNextSteps(say: Say, { file, variables }: ReturnType<typeof writeConfig>): Iterable<string> {
   yield say`Wrote ${file}. Next steps:`
