@@ -1,34 +1,21 @@
 import { type ListedOption, listOptions } from './option.ts'
 import { optionsSchema } from './options.ts'
 
-type Translate = (comment: string) => string
-
-function writeBeginning(translate: Translate): string {
-  const lines = (comment: string) =>
-    wrap(translate(comment), 117)
-      .map(line => ` * ${line}`)
-      .join('\n')
-  const what = 'The configuration of averba: one object for your program and for the command line.'
-  const services =
-    'Each service is optional: delete its block, and calls that need it are refused with SERVICE_NOT_CONFIGURED. ' +
-    'Options behind // are optional too. Put no secret into this file: read secrets from the environment or from your ' +
-    'vault, and private keys from files that only your program can read.'
-  const authority =
-    'The certificate authority of the services, when the system does not trust it, such as that of "averba simulate". ' +
-    'Without the variable AVERBA_CA the authorities of the system are trusted.'
-  return `/**
-${lines(what)}
+const beginning = `/**
+ * The configuration of averba: one object for your program and for the command line.
  *
  *   import { openAverba } from 'averba'
  *   import config from './averba.config.ts'
  *   const averba = await openAverba(config)
  *
-${lines(services)}
+ * Each service is optional: delete its block, and calls that need it are refused with SERVICE_NOT_CONFIGURED. Options
+ * behind // are optional too. Put no secret into this file: read secrets from the environment or from your vault, and
+ * private keys from files that only your program can read.
  */
 import { readFileSync } from 'node:fs'
 import { defineConfig } from 'averba'
 
-/** ${translate('Reads an environment variable. The error for a missing variable names it.')} */
+/** Reads an environment variable. The error for a missing variable names it. */
 function env(name: string): string {
   const value = process.env[name]
   if (value === undefined || value === '') throw new Error('The environment variable ' + name + ' is not set')
@@ -38,16 +25,29 @@ function env(name: string): string {
 const textOf = (name: string) => readFileSync(env(name), 'utf8')
 
 /**
-${lines(authority)}
+ * The certificate authority of the services, when the system does not trust it, such as that of "averba simulate".
+ * Without the variable AVERBA_CA the authorities of the system are trusted.
  */
 const authority = process.env['AVERBA_CA'] ? textOf('AVERBA_CA') : undefined
 `
+
+type Translate = (comment: string) => string
+
+function translateBeginning(translate: Translate): string {
+  return beginning
+    .replace(/(?:^ \* \S.*\n)+/gm, lines => {
+      const text = lines.replaceAll(/^ \*|\n/gm, '').trim()
+      return wrap(translate(text), 117)
+        .map(line => ` * ${line}\n`)
+        .join('')
+    })
+    .replace(/(?<=^\/\*\* ).+(?= \*\/$)/gm, text => translate(text))
 }
 
 /** See `configTemplate` of src/index.ts. */
 export function configTemplate(translate: Translate = comment => comment): string {
   const options = listOptions(optionsSchema).map(option => writeOption(option, translate, '  ').join('\n'))
-  return `${writeBeginning(translate)}\nexport default defineConfig({\n${options.join('\n\n')}\n})\n`
+  return `${translateBeginning(translate)}\nexport default defineConfig({\n${options.join('\n\n')}\n})\n`
 }
 
 function writeOption(

@@ -48,7 +48,7 @@ function loadError(cause: unknown, path: string): AverbaError {
   if (!(cause instanceof Error)) return make('it throws something that is not an Error', hint)
   if ('code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND') {
     const reason = 'a package or file that it imports is missing'
-    const [, name = 'averba'] = /^Cannot find package '([^']+)'/.exec(cause.message) ?? []
+    const [, name = 'averba'] = /(?:^Cannot find package '|Import ")([^'"]+)/.exec(cause.message) ?? []
     return make(reason, `Install what it imports in its folder: ${commandToAdd(name)}`)
   }
   const [, missing] = missingVariable.exec(cause.message) ?? []
@@ -142,13 +142,7 @@ export async function withLog<T>(
 }
 
 /** Opens a log as `withLog` does, for a command that only looks. */
-export function lookInto<T>(
-  terminal: Terminal,
-  source: SourceValues,
-  work: (averba: Averba) => Promise<T>,
-): Promise<T> {
-  return withLog(terminal, source, work, { onlyLooks: true })
-}
+export const lookInto: typeof withLog = (terminal, source, work) => withLog(terminal, source, work, { onlyLooks: true })
 
 /** A mark that is compared with the log and never written: who only looks shall not hide that it was missing. */
 function markToRead({ store, highWaterMark }: Pick<AverbaOptions, 'store' | 'highWaterMark'>) {
