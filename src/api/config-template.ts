@@ -9,7 +9,7 @@ const beginning = `/**
  *   const averba = await openAverba(config)
  *
  * Each service is optional: delete its block, and calls that need it are refused with SERVICE_NOT_CONFIGURED. Options
- * behind // are optional too. Put no secret into this file: read secrets from the environment or from your vault, and
+ * in comments are optional too. Put no secret into this file: read secrets from the environment or from your vault, and
  * private keys from files that only your program can read.
  */
 import { readFileSync } from 'node:fs'

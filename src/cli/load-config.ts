@@ -95,7 +95,8 @@ export async function withConfigured<T>(
     const hint = 'Run it in the folder of the log, or give the store an absolute path in the configuration'
     throw new AverbaError('NOT_FOUND', `Cannot open "${resolve(store)}": the file is missing`, { hint })
   }
-  return withOpen({ ...options, ...(onlyLooks && markToRead(options)), logger: toErrors(terminal) }, work)
+  const given = { ...options, ...(onlyLooks && typeof store === 'string' && markToRead(options)) }
+  return withOpen({ ...given, logger: toErrors(terminal) }, work)
 }
 
 /** Which log: the same for every command that works on one. */

@@ -17,16 +17,16 @@ export const initCommand = defineCommand({
   },
   example: 'averba init --dir .',
   async run({ say }, { dir, force }) {
-    const result = writeConfig(dir, force, await configTemplate(comment => toLanguage(say, comment)))
+    const result = writeConfig(
+      dir,
+      force,
+      await configTemplate(comment => (say.language === 'en' ? undefined : portuguese.get(comment)) ?? comment),
+    )
     return { result, lines: formatNextSteps(say, result) }
   },
 })
 
-const portugueseComments: Readonly<Record<string, string>> = comments
-
-function toLanguage({ language }: Say, comment: string): string {
-  return language === 'en' ? comment : (portugueseComments[comment] ?? comment)
-}
+const portuguese = new Map(Object.entries(comments))
 
 function* formatNextSteps(say: Say, { file, variables }: ReturnType<typeof writeConfig>): Iterable<string> {
   yield say`Wrote ${file}. Next steps:`
