@@ -176,7 +176,7 @@ export async function findLog(source: SourceValues): Promise<LogOptions> {
  *
  * @throws {AverbaError} `NOT_FOUND` when the file is missing
  */
-export async function withStore<T>(
+async function withStore<T>(
   { store, keyring, rootKey, highWaterMark }: LogOptions,
   work: (averba: Averba) => Promise<T>,
   more: Pick<AverbaOptions, 'backupRetentionDays' | 'logger'> = {},
