@@ -287,7 +287,7 @@ export const serveReceivers: Lazily<typeof import('./adapters/receiver/serve-rec
 export const drawCharts: Lazily<typeof import('./machines/charts.ts').drawCharts> = async (...args) =>
   (await import('./machines/charts.ts')).drawCharts(...args)
 
-/** Writes a commented configuration with every option: the file of `averba init`. */
+/** Writes a commented configuration with every option: the file of `averba init`. `translate` gets each comment. */
 export const configTemplate: Lazily<typeof import('./api/config-template.ts').configTemplate> = async (...args) =>
   (await import('./api/config-template.ts')).configTemplate(...args)
 

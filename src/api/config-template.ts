@@ -9,7 +9,7 @@ const beginning = `/**
  *   const averba = await openAverba(config)
  *
  * Each service is optional: delete its block, and calls that need it are refused with SERVICE_NOT_CONFIGURED. Options
- * behind // are optional too. Put no secret into this file: read secrets from the environment or from your vault, and
+ * in comments are optional too. Put no secret into this file: read secrets from the environment or from your vault, and
  * private keys from files that only your program can read.
  */
 import { readFileSync } from 'node:fs'
@@ -31,21 +31,39 @@ const textOf = (name: string) => readFileSync(env(name), 'utf8')
 const authority = process.env['AVERBA_CA'] ? textOf('AVERBA_CA') : undefined
 `
 
-/** See `configTemplate` of src/index.ts. */
-export function configTemplate(): string {
-  const options = listOptions(optionsSchema).map(option => writeOption(option, '  ').join('\n'))
-  return `${beginning}\nexport default defineConfig({\n${options.join('\n\n')}\n})\n`
+type Translate = (comment: string) => string
+
+function translateBeginning(translate: Translate): string {
+  return beginning
+    .replace(/(?:^ \* \S.*\n)+/gm, lines => {
+      const text = lines.replaceAll(/^ \*|\n/gm, '').trim()
+      return wrap(translate(text), 117)
+        .map(line => ` * ${line}\n`)
+        .join('')
+    })
+    .replace(/(?<=^\/\*\* ).+(?= \*\/$)/gm, text => translate(text))
 }
 
-function writeOption({ name, comment, value, isShown, isList, options }: ListedOption, indent: string): string[] {
+/** See `configTemplate` of src/index.ts. */
+export function configTemplate(translate: Translate = comment => comment): string {
+  const options = listOptions(optionsSchema).map(option => writeOption(option, translate, '  ').join('\n'))
+  return `${translateBeginning(translate)}\nexport default defineConfig({\n${options.join('\n\n')}\n})\n`
+}
+
+function writeOption(
+  { name, comment, value, isShown, isList, options }: ListedOption,
+  translate: Translate,
+  indent: string,
+): string[] {
   const key = /^\w+$/.test(name) ? name : `'${name}'`
-  const comments = wrap(comment, 117 - indent.length).map(line => `${indent}// ${line}`)
+  const comments = wrap(translate(comment), 117 - indent.length).map(line => `${indent}// ${line}`)
   if (value !== undefined) {
     const mark = isShown ? '' : '// '
-    return [...comments, ...`${key}: ${value},`.split('\n').map(line => `${indent}${mark}${line}`)]
+    const text = value.replace(/(?<=, \/\/ ).+$/gm, translate)
+    return [...comments, ...`${key}: ${text},`.split('\n').map(line => `${indent}${mark}${line}`)]
   }
   const inner = isList ? `${indent}    ` : `${indent}  `
-  const members = options.flatMap(option => writeOption(option, inner))
+  const members = options.flatMap(option => writeOption(option, translate, inner))
   if (!isList) return [...comments, `${indent}${key}: {`, ...members, `${indent}},`]
   return [...comments, `${indent}${key}: [`, `${indent}  {`, ...members, `${indent}  },`, `${indent}],`]
 }

@@ -1,9 +1,11 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Averba, AverbaError, type AverbaOptions, type Keys, openAverba } from '../index.ts'
+import { type Averba, AverbaError, type AverbaOptions, type Keys, type LogLine, openAverba } from '../index.ts'
 import { isFileError } from '../vocabulary/file-errors.ts'
-import { isOnPostgres } from '../vocabulary/names.ts'
+import { isOnPostgres, markPath } from '../vocabulary/names.ts'
+import { commandToAdd, commandToRun } from '../vocabulary/runtime-commands.ts'
+import type { Say } from './language.ts'
 import { type LogOptions, logOptions, readLogOptions, rejectOptions } from './options.ts'
 import { printError } from './output.ts'
 import type { Terminal } from './terminal.ts'
@@ -20,7 +22,7 @@ export const configOption = { '--config <file>': { text: 'the configuration', fa
 export async function loadConfig(file: string): Promise<AverbaOptions> {
   const path = resolve(file)
   if (!existsSync(path)) {
-    const hint = 'Write one with averba init, or name it with --config'
+    const hint = 'Write one with averba init, or name it with --config, or a log alone with --store'
     throw new AverbaError('NOT_FOUND', `Cannot load "${path}": the file is missing`, { hint })
   }
   const { default: options }: { default?: unknown } = await import(pathToFileURL(path).href).catch((cause: unknown) => {
@@ -38,16 +40,16 @@ function loadError(cause: unknown, path: string): AverbaError {
   const make = (reason: string, hint: string) =>
     new AverbaError('MISCONFIGURED', `Cannot load "${path}": ${reason}`, { cause, hint })
   const hint =
-    cause instanceof SyntaxError
-      ? `Its package.json needs the type module (npm pkg set type=module). If it has it, run the file alone: node "${path}"`
-      : `Run it alone to see where and why: node "${path}"`
+    cause instanceof SyntaxError && !('Deno' in globalThis)
+      ? `Its package.json needs the type module (npm pkg set type=module). If it has it, run the file alone: ${commandToRun(path)}`
+      : `Run it alone to see where and why: ${commandToRun(path)}`
   // Our own texts hold no secret.
   if (cause instanceof AverbaError) return make(cause.message, cause.hint ?? hint)
   if (!(cause instanceof Error)) return make('it throws something that is not an Error', hint)
   if ('code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND') {
     const reason = 'a package or file that it imports is missing'
-    const [, name = 'averba'] = /^Cannot find package '([^']+)'/.exec(cause.message) ?? []
-    return make(reason, `Install what it imports in its folder: npm install ${name}`)
+    const [, name = 'averba'] = /(?:^Cannot find package '|Import ")([^'"]+)/.exec(cause.message) ?? []
+    return make(reason, `Install what it imports in its folder: ${commandToAdd(name)}`)
   }
   const [, missing] = missingVariable.exec(cause.message) ?? []
   if (missing === undefined) {
@@ -84,7 +86,7 @@ export async function withConfigured<T>(
   terminal: Terminal,
   file: string,
   work: (averba: Averba) => Promise<T>,
-  { mustExist = false } = {},
+  { mustExist = false, onlyLooks = false } = {},
 ): Promise<T> {
   const options = await loadConfig(file)
   const { store } = options
@@ -93,20 +95,33 @@ export async function withConfigured<T>(
     const hint = 'Run it in the folder of the log, or give the store an absolute path in the configuration'
     throw new AverbaError('NOT_FOUND', `Cannot open "${resolve(store)}": the file is missing`, { hint })
   }
-  return withOpen({ ...options, logger: toErrors(terminal) }, work)
+  const given = { ...options, ...(onlyLooks && typeof store === 'string' && markToRead(options)) }
+  return withOpen({ ...given, logger: toErrors(terminal) }, work)
 }
 
-export const sourceOptions = {
+/** Which log: the same for every command that works on one. */
+export const placeOptions = {
   '--config <file>': `the configuration: ${defaultConfig} by default`,
-  '--store <log>': 'open only this log, a file or the address of its schema on PostgreSQL, without a configuration',
-  ...logOptions,
+  '--store <log>': 'only this log, a file or the address of its schema on PostgreSQL, without a configuration',
 } as const
+
+/** Which log, and what opens it. */
+export const sourceOptions = { ...placeOptions, ...logOptions } as const
 
 export interface SourceValues {
   readonly config: string | undefined
   readonly store: string | undefined
-  readonly keys: string | undefined
-  readonly rootKeyFrom: Keys | undefined
+  readonly keys?: string | undefined
+  readonly rootKeyFrom?: Keys | undefined
+}
+
+/** Rejects options that exclude each other: the options of a log alone, and the configuration. */
+export function checkSource({ config, store, keys, rootKeyFrom }: SourceValues): void {
+  const unused = store === undefined ? { '--keys': keys, '--root-key-from': rootKeyFrom } : { '--config': config }
+  rejectOptions(unused, option => ({
+    cannot: store === undefined ? `Cannot use ${option} without --store` : `Cannot use ${option} with --store`,
+    hint: 'Give the configuration, or the log with its keyring',
+  }))
 }
 
 /**
@@ -116,16 +131,44 @@ export interface SourceValues {
  */
 export async function withLog<T>(
   terminal: Terminal,
-  { config, store, keys, rootKeyFrom }: SourceValues,
+  source: SourceValues,
   work: (averba: Averba) => Promise<T>,
+  { onlyLooks = false, ...ofStore }: Pick<AverbaOptions, 'backupRetentionDays'> & { onlyLooks?: boolean } = {},
 ): Promise<T> {
-  const unused = store === undefined ? { '--keys': keys, '--root-key-from': rootKeyFrom } : { '--config': config }
-  rejectOptions(unused, option => ({
-    cannot: store === undefined ? `Cannot use ${option} without --store` : `Cannot use ${option} with --store`,
-    hint: 'Give the configuration, or the log with its keyring',
-  }))
-  if (store === undefined) return withConfigured(terminal, config ?? defaultConfig, work, { mustExist: true })
-  return withStore(readLogOptions(store, { keys, rootKeyFrom }), work, { logger: toErrors(terminal) })
+  checkSource(source)
+  const { config = defaultConfig, store } = source
+  if (store === undefined) return withConfigured(terminal, config, work, { mustExist: true, onlyLooks })
+  const log = { ...readLogOptions(store, source), ...(onlyLooks && markToRead({ store })) }
+  return withStore(log, work, { ...ofStore, logger: toErrors(terminal) })
+}
+
+/** Opens a log as `withLog` does, for a command that only looks. */
+export const lookInto: typeof withLog = (terminal, source, work) => withLog(terminal, source, work, { onlyLooks: true })
+
+/** A mark that is compared with the log and never written: who only looks shall not hide that it was missing. */
+function markToRead({ store, highWaterMark }: Pick<AverbaOptions, 'store' | 'highWaterMark'>) {
+  const path = isOnPostgres(store) ? undefined : markPath(store)
+  const readFile = async () => (path !== undefined && existsSync(path) ? readFileSync(path, 'utf8') : undefined)
+  const read = highWaterMark ? () => highWaterMark.read() : readFile
+  return (highWaterMark || path !== undefined) && { highWaterMark: { read, write: async () => undefined } }
+}
+
+/**
+ * Finds the log that the options name, for work on it that opens no engine.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` for options that exclude each other; as `loadConfig` does
+ */
+export async function findLog(source: SourceValues): Promise<LogOptions> {
+  checkSource(source)
+  if (source.store !== undefined) return readLogOptions(source.store, source)
+  const options = await loadConfig(source.config ?? defaultConfig)
+  const { store, pool, keyring, keys, highWaterMark } = options
+  if (typeof store !== 'string')
+    throw new AverbaError('MISCONFIGURED', 'Cannot use the configuration: it names no store')
+  return {
+    ...{ store, ...(pool && { pool }), ...(keyring && { keyring }) },
+    ...{ ...(keys && { rootKey: keys }), ...(highWaterMark && { highWaterMark }) },
+  }
 }
 
 /**
@@ -133,24 +176,34 @@ export async function withLog<T>(
  *
  * @throws {AverbaError} `NOT_FOUND` when the file is missing
  */
-export async function withStore<T>(
-  { store, keyring, rootKey }: LogOptions,
+async function withStore<T>(
+  { store, keyring, rootKey, highWaterMark }: LogOptions,
   work: (averba: Averba) => Promise<T>,
   more: Pick<AverbaOptions, 'backupRetentionDays' | 'logger'> = {},
 ): Promise<T> {
   // A log on a server whose keyring exists is not created either: a missing one is refused.
   const file = isOnPostgres(store) ? keyring : store
   // SQLite takes an empty file for a database.
-  if (file !== undefined && !statSync(file, { throwIfNoEntry: false })?.size) {
+  if (typeof file === 'string' && !statSync(file, { throwIfNoEntry: false })?.size) {
     const hint = 'Name the file of a log, or a backup of one'
     throw new AverbaError('NOT_FOUND', `Cannot open "${file}": the file is missing or empty`, { hint })
   }
-  const given = { ...(keyring && { keyring }), ...(rootKey && { keys: rootKey }) }
+  const given = {
+    ...(keyring && { keyring }),
+    ...(rootKey && { keys: rootKey }),
+    ...(highWaterMark && { highWaterMark }),
+  }
   return withOpen({ store, schedules: false, ...given, ...more }, work)
 }
 
 function toErrors(terminal: Terminal): NonNullable<AverbaOptions['logger']> {
-  return line => printError(terminal, JSON.stringify(line))
+  return line => printError(terminal, terminal.isJson ? JSON.stringify(line) : formatLogLine(terminal.say, line))
+}
+
+function formatLogLine(say: Say, { level, message, ...fields }: LogLine): string {
+  const mark = { info: '', warn: say`WARNING: `, error: say`ERROR: ` }[level]
+  const details = Object.values(fields).map(each => say.message(String(each)))
+  return `${mark}${say.message(message)}${details.length > 0 ? ` (${details.join(', ')})` : ''}`
 }
 
 async function withOpen<T>(options: AverbaOptions, work: (averba: Averba) => Promise<T>): Promise<T> {

@@ -18,19 +18,15 @@ export const logOptions = {
   },
 } as const
 
-export const logArgument = 'the file of the log, or the address of its schema on PostgreSQL; it may be in use'
-
-export interface LogOptions extends Pick<OpenedWith, 'store' | 'rootKey'> {
-  readonly keyring?: string
-}
+export type LogOptions = Pick<OpenedWith, 'store' | 'pool' | 'keyring' | 'rootKey' | 'highWaterMark'>
 
 export function readLogOptions(store: string, { keys, rootKeyFrom }: LogOptionValues): LogOptions {
   return { store, ...(keys !== undefined && { keyring: keys }), ...(rootKeyFrom && { rootKey: rootKeyFrom }) }
 }
 
 interface LogOptionValues {
-  readonly keys: string | undefined
-  readonly rootKeyFrom: Keys | undefined
+  readonly keys?: string | undefined
+  readonly rootKeyFrom?: Keys | undefined
 }
 
 /**
@@ -81,6 +77,24 @@ export const actorOption = {
     variable: 'AVERBA_ACTOR',
   },
 } as const
+
+/** The options of every command that acts on many: with `--dry-run` nobody decides anything yet. */
+export const actOptions = {
+  '--actor <ref>': {
+    text: 'who decides, such as the number of an agent: kept in clear; by default AVERBA_ACTOR; not with --dry-run',
+    variable: 'AVERBA_ACTOR',
+  },
+  '--dry-run': 'only list what it would act on',
+} as const
+
+/** Reads who acts; `undefined` when the command only lists. */
+export function readActorUnless(dryRun: boolean, ref: string | undefined): Pick<CommandOptions, 'actor'> | undefined {
+  if (dryRun) return undefined
+  if (ref !== undefined) return readActor(ref)
+  throw new AverbaError('INVALID_INPUT', 'Cannot act: --actor is missing', {
+    hint: 'The log keeps who decides. To see what it would act on: --dry-run',
+  })
+}
 
 /** The options of every command that shows personal data: the log keeps who saw it, and why. */
 export const revealOptions = {

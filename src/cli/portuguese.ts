@@ -79,8 +79,6 @@ export const portuguese: Readonly<Record<string, string>> = {
     'Mostra eventos do registro, os mais novos por último. Dados pessoais ficam lacrados e não aparecem.',
   'Show one stream: the state of its machine, its open calls and its last events.':
     'Mostra um fluxo: o estado da sua máquina, as chamadas em aberto e os últimos eventos.',
-  'Check a configuration and everything it needs, or a store alone, and say what to do.':
-    'Confere uma configuração e tudo de que precisa, ou só um registro, e diz o que fazer.',
   'Calls to the services that have not ended.': 'Chamadas aos serviços que não terminaram.',
   'List the calls that have not ended: why each waits, until when, and what you can do.':
     'Lista as chamadas que não terminaram: por que cada uma espera, até quando e o que se pode fazer.',
@@ -194,8 +192,6 @@ export const portuguese: Readonly<Record<string, string>> = {
   'the configuration': 'a configuração',
   'the configuration, or one for each log': 'a configuração, ou uma para cada registro',
   'the configuration: averba.config.ts by default': 'a configuração: por padrão, averba.config.ts',
-  'open only this log, a file or the address of its schema on PostgreSQL, without a configuration':
-    'abre só este registro, um arquivo ou o endereço do seu esquema no PostgreSQL, sem configuração',
   'the keyring, when it is not beside the file: that of a log on PostgreSQL':
     'o chaveiro, quando não está ao lado do arquivo: o de um registro no PostgreSQL',
   'the keyring; by default the one beside the store or the backup':
@@ -228,10 +224,6 @@ export const portuguese: Readonly<Record<string, string>> = {
   'only calls to this service': 'só chamadas a este serviço',
   'only calls of this type, such as consentService.changeStatus': 'só deste tipo, como consentService.changeStatus',
   'only calls of this stream, such as consent-…': 'só chamadas deste fluxo, como consent-…',
-  'only list the calls': 'só lista as chamadas',
-  'only list the consents': 'só lista os consentimentos',
-  'only list the data subjects': 'só lista os titulares',
-  'only list the notifications': 'só lista as notificações',
   'the id of averba effects list': 'o identificador de averba effects list',
   'the ids of the calls; without ids all calls that the options select':
     'os identificadores das chamadas; sem eles, todas as que as opções selecionam',
@@ -292,8 +284,6 @@ export const portuguese: Readonly<Record<string, string>> = {
   'delete our subscriptions that are no longer declared': 'exclui as nossas inscrições que já não são declaradas',
   'erase also when a denial or revocation has not been made: nobody asks for it after that':
     'elimina mesmo que uma negação ou revogação não tenha sido feita: depois ninguém mais a pede',
-  'how many days you keep backups of the store and its keyring: the backupRetentionDays of your host':
-    'por quantos dias você guarda cópias do registro e do chaveiro: o backupRetentionDays da sua aplicação',
   'its body': 'o conteúdo',
   'its position, or its id as <stream>/<version>': 'a posição, ou o identificador como <stream>/<version>',
   'the form': 'a forma',
@@ -313,8 +303,6 @@ export const portuguese: Readonly<Record<string, string>> = {
   'store the notifications that are not in the inbox yet': 'guarda as notificações que faltam na caixa de entrada',
   'take over subscriptions of others to declared events': 'assume inscrições de outros nos eventos declarados',
   'the address in 127.0.0.0/8 that notifications come from': 'o endereço em 127.0.0.0/8 de onde vêm as notificações',
-  'the address of its schema, or its file; close every engine on it first':
-    'o endereço do seu esquema, ou o arquivo; feche antes tudo o que o usa',
   'the address to listen on, such as 0.0.0.0 in a container; by default that of loopback':
     'o endereço onde escutar, como 0.0.0.0 em um contêiner; por padrão, só esta máquina',
   'the backup to make; an existing file is not overwritten': 'a cópia a fazer; um arquivo existente não é sobrescrito',
@@ -324,14 +312,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'the end of the period, not included': 'o fim do período, não incluído',
   'the end, such as 1000 or 2026-01-31T00:00:00.000Z': 'o fim, como 1000 ou 2026-01-31T00:00:00.000Z',
   'the events to subscribe to': 'os eventos em que se inscrever',
-  'the file of a log, a backup, or the address of a schema on PostgreSQL: then only this is checked':
-    'o arquivo de um registro, uma cópia, ou o endereço de um esquema no PostgreSQL: então só isso é conferido',
-  'the file of the log': 'o arquivo do registro',
-  'the file of the log, a backup, or the address of its schema on PostgreSQL; it may be in use':
-    'o arquivo do registro, uma cópia, ou o endereço do seu esquema no PostgreSQL; pode estar em uso',
   'the file of the log, or the address of its schema on PostgreSQL; close every engine on it first': `${logFile}; feche antes tudo o que o usa`,
-  'the file of the log, or the address of its schema on PostgreSQL; it may be in use': `${logFile}; pode estar em uso`,
-  'the file of the log, or the address of its schema on PostgreSQL; it may be in use; or a folder of averba export, or a proof or disclosure of one event': `${logFile}; pode estar em uso; ou uma pasta de averba export, ou a prova ou revelação de um evento`,
   'the file that averba backup made': 'o arquivo que averba backup fez',
   'the file to make; an existing file is not overwritten': 'o arquivo a fazer; um existente não é sobrescrito',
   'the first of five ports, the last for the control server; by default free ones, or the former':
@@ -403,14 +384,10 @@ export const portuguese: Readonly<Record<string, string>> = {
   'A CPF is read from standard input, since command lines appear in process lists and shell histories.\nRepeated with --subject and the same --keep, the command prints the first receipt again. Repeated without that --keep, it erases what was kept. The services are not informed: revoke consents first.\nAfter an interruption, run this command or an engine again: it continues.\nWhile a denial or revocation of the person has not been made, it is refused without --give-up-ends.\nExit codes: 0 complete, 1 not done, or not complete yet.': `${cpfNote}Repetido com --subject e o mesmo --keep, mostra de novo o primeiro recibo. Repetido sem esse --keep, elimina o que foi conservado. Os serviços não são avisados: revogue antes os consentimentos.\nDepois de uma interrupção, execute de novo este comando ou um processo: ele continua.\nEnquanto uma negação ou revogação da pessoa não foi feita, é recusado sem --give-up-ends.\nCódigos de saída: 0 completo, 1 não feito, ou ainda não completo.`,
   'Calls that were pending in the backup may have been made since, and would be made AGAIN: check them before an engine opens the store. Never run two stores of one log.\nExit codes: 0 done, 1 not done.':
     'Chamadas pendentes na cópia podem ter sido feitas desde então, e seriam feitas DE NOVO: confira-as antes que um processo abra o registro. Nunca execute dois registros com a mesma origem.\nCódigos de saída: 0 feito, 1 não feito.',
-  'Copies of the former keyring still open with the former root key: destroy both.\nExit codes: 0 changed, 1 nothing was changed.':
-    'Cópias do chaveiro anterior ainda abrem com a chave raiz anterior: destrua ambas.\nCódigos de saída: 0 trocada, 1 nada mudou.',
   'Ctrl-C interrupts it; the next rebuild continues from there.\nExit codes: 0 rebuilt and equal, 1 rows differed and were corrected, or it was interrupted.':
     'Ctrl-C interrompe; a próxima vez continua dali.\nCódigos de saída: 0 refeitas e iguais, 1 linhas diferiam e foram corrigidas, ou foi interrompido.',
   'Exit codes: 0 held (it continues a checkpoint from outside) or anchored; 1 it cannot be read; 2 broken; 3 only self-consistent: nothing from outside confirms it.':
     'Códigos de saída: 0 confirmado (continua um checkpoint de fora) ou ancorado; 1 não pode ser lido; 2 violado; 3 só coerente consigo: nada de fora o confirma.',
-  'It is checked, and continues under a new name, linked to the old one by an event. Calls that were pending then become unknown, except readings: they may have been made since. A host with a high-water mark of its own calls resumeStore with it instead.\nExit codes: 0 done, 1 not done.':
-    'É conferido e continua com outro nome, ligado ao antigo por um evento. Chamadas que estavam pendentes passam a desconhecidas, exceto leituras: podem ter sido feitas desde então. Uma aplicação com marca própria chama resumeStore com ela.\nCódigos de saída: 0 feito, 1 não feito.',
   'Personal data stays sealed: it cannot be read without the keyring.\nExit codes: 0 done, 1 not done.':
     'Dados pessoais ficam lacrados: não podem ser lidos sem o chaveiro.\nCódigos de saída: 0 feito, 1 não feito.',
   'Refused commands are not in the log, and are not replayed.\nNo handler is called: averba notifications replay handles notifications again.\nExit codes: 0 all results are equal, 1 the log cannot be read or nothing was repeated, 2 a result is different.':
@@ -641,8 +618,6 @@ export const portuguese: Readonly<Record<string, string>> = {
     'ATENÇÃO: estas chamadas estavam pendentes, e podem ter sido feitas desde então. Um processo que abre este\nregistro as faz DE NOVO, menos as desconhecidas e as suspensas, que esperam por você. Confira antes os registros\ndos serviços:',
   'WARNING: these people were erased after the backup, and are BACK. Erase them again before anything else:':
     'ATENÇÃO: estas pessoas foram eliminadas depois da cópia, e VOLTARAM. Elimine-as de novo antes de mais nada:',
-  'erased {}: averba erase {} --subject {} --actor <ref> --requester <ref> --legal-basis <text> --backups-kept <days>':
-    'eliminada em {}: averba erase {} --subject {} --actor <ref> --requester <ref> --legal-basis <text> --backups-kept <days>',
   'as they were': 'como estavam',
   '{} differed': '{} diferiam',
   'Interrupted: the next rebuild continues from here.': 'Interrompido: a próxima vez continua daqui.',
@@ -763,4 +738,34 @@ export const portuguese: Readonly<Record<string, string>> = {
     'O receptor espera um segredo: dê ao averba dev a chaveSecreta da inscrição com --secret',
   "The receiver refuses this machine: configure it with receiver: { sources: ['127.0.0.0/8'] }":
     "O receptor recusa esta máquina: configure-o com receiver: { sources: ['127.0.0.0/8'] }",
+  'Check a configuration and everything it needs, or with --store a log or a backup alone, and say what to do.':
+    'Confere uma configuração e tudo de que precisa, ou com --store só um registro ou uma cópia, e diz o que fazer.',
+  'Close every engine on it first. Copies of the former keyring still open with the former root key: destroy both.\nExit codes: 0 changed, 1 nothing was changed.':
+    'Feche antes tudo o que o usa. Cópias do chaveiro anterior ainda abrem com a chave raiz anterior: destrua ambas.\nCódigos de saída: 0 trocada, 1 nada mudou.',
+  'Close every engine on it first. It is checked, and continues under a new name, linked to the old one by an event. Calls that were pending then become unknown, except readings: they may have been made since. A high-water mark of your own is used when the configuration has it.\nExit codes: 0 done, 1 not done.':
+    'Feche antes tudo o que o usa. É conferido e continua com outro nome, ligado ao antigo por um evento. Chamadas que estavam pendentes passam a desconhecidas, exceto leituras: podem ter sido feitas desde então. Uma marca própria é usada quando a configuração a tem.\nCódigos de saída: 0 feito, 1 não feito.',
+  'ERROR: ': 'ERRO: ',
+  'WARNING: ': 'AVISO: ',
+  'Exit codes: 0 shown, 1 no validation has this id.':
+    'Códigos de saída: 0 mostrada, 1 nenhuma validação tem este identificador.',
+  'Show one validation: its state, and whether it was charged. Data of the person is shown with --data only.':
+    'Mostra uma validação: o estado, e se foi cobrada. Os dados da pessoa só aparecem com --data.',
+  'answer of': 'resposta de',
+  ended: 'terminou',
+  'erased {}: averba erase --store {} --subject {} --actor <ref> --requester <ref> --legal-basis <text> --backups-kept <days>':
+    'eliminada em {}: averba erase --store {} --subject {} --actor <ref> --requester <ref> --legal-basis <text> --backups-kept <days>',
+  'in place of a log: a folder of averba export, or a proof or disclosure of one event':
+    'em vez de um registro: uma pasta de averba export, ou a prova ou revelação de um evento',
+  'only list what it would act on': 'só lista aquilo em que agiria',
+  'only this log, a file or the address of its schema on PostgreSQL, without a configuration':
+    'só este registro, um arquivo ou o endereço do seu esquema no PostgreSQL, sem configuração',
+  'paid again for': 'paga de novo por',
+  requested: 'pedida',
+  'sealed: --data shows it': 'lacrado: --data o mostra',
+  subject: 'titular',
+  'trace id': 'trace id',
+  'who decides, such as the number of an agent: kept in clear; by default AVERBA_ACTOR; not with --dry-run':
+    'quem decide, como o número de um atendente: guardado em claro; por padrão, AVERBA_ACTOR; não com --dry-run',
+  'with --store, how many days you keep backups of it and its keyring, 30 by default; else backupRetentionDays says it':
+    'com --store, por quantos dias você guarda cópias dele e do chaveiro, 30 por padrão; senão, backupRetentionDays o diz',
 }

@@ -54,18 +54,19 @@ const commands: Readonly<Record<string, readonly CreateCommand[]>> = {
 export async function runProgram(args: readonly string[], host: HostTerminal): Promise<number> {
   const output = new WatchedOutput(host)
   let code: number = exitCodes.done
+  const isJson = args.includes('--json')
   const run = async () => {
-    const terminal = withLanguage(host, findLanguage(args))
+    const terminal = withLanguage(host, findLanguage(args), isJson)
     const program = createProgram(terminal, async (work, continuesWithoutOutput) => {
       output.isOptional = continuesWithoutOutput
       code = await work(terminal)
     })
     await program.parseAsync(args, { from: 'user' }).catch(cause => {
-      code = reportError(cause, terminal, args.includes('--json'))
+      code = reportError(cause, terminal)
     })
   }
   const parsing = run().catch(cause => {
-    code = reportError(cause, withLanguage(host))
+    code = reportError(cause, withLanguage(host, undefined, isJson))
   })
   await Promise.race([parsing.then(() => output.written()), output.closed])
   return output.hasFailed && code !== exitCodes.bug ? exitCodes.error : code
@@ -94,7 +95,8 @@ export function createProgram(terminal: Terminal, start: StartWork): Command {
     })
     .configureOutput({
       writeOut: text => terminal.stdout.write(text),
-      writeErr: text => terminal.stderr.write(text),
+      // With JSON, `reportError` says what is wrong.
+      writeErr: text => terminal.isJson || terminal.stderr.write(text),
       getOutHelpWidth: () => terminal.stdout.columns ?? 80,
       // Help has no colours: to find whether it may, variables would be read that Deno does not permit.
       getOutHasColors: () => false,
@@ -150,10 +152,20 @@ function readVersion(): string {
   return version
 }
 
-function reportError(cause: unknown, terminal: Terminal, isJson = false): number {
+/** What is wrong with the arguments, as other errors are told; `undefined` when only help was asked for. */
+function toUsageError({ exitCode, message }: CommanderError): AverbaError | undefined {
+  if (exitCode === exitCodes.done) return undefined
+  const [found = '', ...more] = message.replace(/^error: /, '').split('\n')
+  const hint = more.join(' ') || 'averba --help shows every command, and with the name of a command what it takes'
+  return new AverbaError('INVALID_INPUT', `Cannot use the command line: ${found}`, { hint })
+}
+
+function reportError(cause: unknown, terminal: Terminal): number {
+  const { isJson } = terminal
+  const usage = cause instanceof CommanderError && isJson ? toUsageError(cause) : undefined
   // Commander has printed the help, or what is wrong with the arguments.
-  if (cause instanceof CommanderError) return cause.exitCode
-  const error = isFileError(cause) ? asFileError('use', cause.path ?? 'a file', cause) : asDenied(cause)
+  if (cause instanceof CommanderError && !usage) return cause.exitCode
+  const error = usage ?? (isFileError(cause) ? asFileError('use', cause.path ?? 'a file', cause) : asDenied(cause))
   if (!(error instanceof AverbaError)) {
     const bug = terminal.say.text('This is a bug in averba, or in your code that averba called:')
     terminal.stderr.write(`${format(bug, error)}\n`)

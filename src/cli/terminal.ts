@@ -18,11 +18,16 @@ export interface HostTerminal {
 /** What a command uses: the process, and the language that its user reads. */
 export interface Terminal extends HostTerminal {
   readonly say: Say
+  /** Whether JSON is asked for: then errors and log lines are JSON too. */
+  readonly isJson: boolean
 }
 
-export function withLanguage(host: HostTerminal, language: Language = languageOf(host.env)): Terminal {
+export function withLanguage(host: HostTerminal, language: Language = languageOf(host.env), isJson = false): Terminal {
   // A getter stays one: asking whether the input is a pipe may fail.
-  return Object.create(host, { say: { value: createSay(language), enumerable: true } })
+  return Object.create(host, {
+    say: { value: createSay(language), enumerable: true },
+    isJson: { value: isJson, enumerable: true },
+  })
 }
 
 /** Resolves at a signal, or when the pipe at standard input ends, because the process that started this one ended. */

@@ -45,12 +45,9 @@ export type ResumeResult = StoreFacts &
   Pick<RestoreResult, 'pending' | 'lostErasures'> & { readonly resumedAs: string; readonly lostEvents?: number }
 
 /** See `resumeStore` of src/index.ts. */
-export async function resumeStore(
-  options: OpenedWith & { readonly highWaterMark?: HighWaterMark } & Pick<CheckOptions, 'onProgress'>,
-): Promise<ResumeResult> {
-  const { highWaterMark } = options
+export async function resumeStore(options: OpenedWith & Pick<CheckOptions, 'onProgress'>): Promise<ResumeResult> {
   const checked = await checkPutBack(options)
-  const how = { acceptRollback: true, ...(highWaterMark && { highWaterMark }) }
+  const how = { acceptRollback: true }
   const found = await withStore(options, store => store.database.read(() => readLastResume(store.headers)), how)
   if (!found) throw new TypeError('A restore was accepted but not recorded')
   const { origin, size, lost } = found.resumed

@@ -4,7 +4,7 @@ import type { IndexKind } from '../store/checks/check-index.ts'
 import { type LogPlace, openReading } from '../store/database/log-place.ts'
 import { placeOf } from '../store/opening.ts'
 import { Store } from '../store/store.ts'
-import type { StoreOptions } from '../store/store-options.ts'
+import type { HighWaterMark, StoreOptions } from '../store/store-options.ts'
 import type { Keys } from '../vault/keys.ts'
 import { views } from '../views/views.ts'
 
@@ -12,6 +12,8 @@ import { views } from '../views/views.ts'
 export interface OpenedWith extends LogPlace {
   /** Who holds the root key of the log, if its keyring has none: as `keys` of `openAverba`. */
   readonly rootKey?: Keys
+  /** The host's own mark, in place of the file beside the store. */
+  readonly highWaterMark?: HighWaterMark
   readonly clock?: Clock
   readonly entropy?: Entropy
 }
@@ -21,12 +23,12 @@ export async function withStore<T>(
   work: (store: Store) => Promise<T>,
   more: Pick<StoreOptions, 'medium' | 'highWaterMark' | 'acceptRollback' | 'isArriving'> = {},
 ): Promise<T> {
-  const { rootKey, clock = systemClock, entropy = systemEntropy } = options
+  const { rootKey, highWaterMark, clock = systemClock, entropy = systemEntropy } = options
   // Otherwise `Store.open` would create it.
   if (!more.medium) await (await openReading(options)).close()
   const createId = createIds(clock, entropy)
-  const keys = rootKey && { keys: rootKey }
-  const store = await Store.open({ ...(await placeOf(options)), views, clock, entropy, createId, ...keys, ...more })
+  const given = { ...(rootKey && { keys: rootKey }), ...(highWaterMark && { highWaterMark }), ...more }
+  const store = await Store.open({ ...(await placeOf(options)), views, clock, entropy, createId, ...given })
   try {
     return await work(store)
   } finally {

@@ -17,11 +17,12 @@ test.each([
   ['lacks a variable', unset, /^MISCONFIGURED: .*AVERBA_X is not set\nSet what is missing/, 'AVERBA_X is not set'],
   ['lacks a key', keys, /^MISCONFIGURED: .*the variable AVERBA_X is not set/, 'the variable AVERBA_X is not set'],
   ['fails with a secret', `const a = 1\nthrow new TypeError('${secret}')`, failing, 'it throws TypeError at line 2'],
+  ['names no store', 'export default {}', /^MISCONFIGURED: .*store/, 'store'],
 ])('a configuration that %s is reported by each command and by doctor, with exit code 1', async (...row) => {
   const [, text, error, said] = row
   const file = join(temporaryFolder(), 'averba.config.ts')
   if (text !== undefined) writeFileSync(file, text)
-  const planned = await expectFailure(averba('plan', '--config', file), error)
-  const checked = await expectOutput(averba('doctor', '--config', file), said, 1)
-  expect(planned.out + planned.err + checked.out + checked.err).not.toContain(secret)
+  const ended = [await expectOutput(averba('doctor', '--config', file), said, 1)]
+  for (const command of ['plan', 'status']) ended.push(await expectFailure(averba(command, '--config', file), error))
+  expect(JSON.stringify(ended)).not.toContain(secret)
 })

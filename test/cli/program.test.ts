@@ -15,8 +15,22 @@ test('an unknown command is refused with a suggestion and without a stack', asyn
 })
 
 test('a missing argument is refused with the way to the help', async () => {
-  const err = "error: missing required argument 'store'\naverba backup --help shows what it takes.\n"
+  const err = "error: missing required argument 'file'\naverba backup --help shows what it takes.\n"
   expect(await averba('backup')).toEqual({ code: 1, out: '', err })
+})
+
+test.each([
+  [['backup'], "missing required argument 'file'"],
+  [['status', '--sotre', 'x'], "unknown option '--sotre'"],
+  [['effects', 'retry', '--state', 'open'], '--actor is missing'],
+  [['effects'], "unknown option '--json'"],
+])('with --json a wrong command line is an object too: %j', async (args, said) => {
+  for (const language of ['en', 'pt-BR']) {
+    const { code, out, err } = await averba(...args, '--json', '--lang', language)
+    expect([code, out]).toEqual([1, ''])
+    const hint = args[1] === '--sotre' ? '(Did you mean --store?)' : expect.any(String)
+    expect(JSON.parse(err)).toEqual({ code: 'INVALID_INPUT', message: expect.stringContaining(said), hint })
+  }
 })
 
 test('averba --version prints the version, and the help of every command its exit codes', async () => {
@@ -63,6 +77,20 @@ test('every command has --json and an example in its help, and the example is a 
     expect(await countStarts(example), name).toBe(1)
     if (!withoutJson.has(name)) expect(out, name).toContain('--json')
   }
+})
+
+test('every command on one log is told which by --store or --config, and by no argument', () => {
+  const leaves = leavesOf(newProgram())
+  const nameOf = (leaf: Command) => leaf.name()
+  const takes = (leaf: Command, flag: string) => leaf.options.some(each => each.long === flag)
+  const places = /^(store|log|from|to|backup)$/
+  const named = leaves.filter(leaf => leaf.registeredArguments.some(each => places.test(each.name())))
+  // These have two places.
+  expect(named.map(nameOf).sort()).toEqual(['copy', 'restore'])
+  const keeping = ['verify', 'export', 'prove', 'replay', 'backup', 'resume', 'rebuild', 'change-root-key']
+  const all = [...keeping, 'status', 'log', 'show', 'doctor', 'erase', 'report', 'console']
+  for (const leaf of leaves.filter(each => all.includes(each.name())))
+    expect([leaf.name(), takes(leaf, '--store'), takes(leaf, '--config')]).toEqual([leaf.name(), true, true])
 })
 
 /** They print what is no object: diagrams, or lines of a server under development. */

@@ -48,5 +48,5 @@ test('compose builds the container and runs it beside the simulated services; it
   expect(log).toMatch(/"message":"stopped"/)
   await compose('start')
   await expect.poll(ready, { timeout: 30_000 }).toBe(200)
-  expect(await inside('averba', 'verify', '/data/averba.sqlite')).toContain('held')
+  expect(await inside('averba', 'verify', '--store', '/data/averba.sqlite')).toContain('held')
 })

@@ -111,10 +111,10 @@ test('the commands read the root key from the variable named by --root-key-from'
   onTestFinished(() => void vi.unstubAllEnvs())
   const run = async (...args: string[]) =>
     JSON.parse((await averba(...args, '--root-key-from', variable, '--json')).out)
-  expect(await run('verify', store)).toMatchObject({ level: 'held', faults: [] })
-  expect(await run('export', store, '--dir', join(dirname(store), 'bundle'))).toMatchObject({ parts: 2 })
-  expect(await run('prove', store, '1')).toMatchObject({ event: '1' })
-  expect(await run('rebuild', store)).toMatchObject({ isWhole: true })
+  expect(await run('verify', '--store', store)).toMatchObject({ level: 'held', faults: [] })
+  expect(await run('export', '--store', store, '--dir', join(dirname(store), 'bundle'))).toMatchObject({ parts: 2 })
+  expect(await run('prove', '--store', store, '1')).toMatchObject({ event: '1' })
+  expect(await run('rebuild', '--store', store)).toMatchObject({ isWhole: true })
   loseStore(store)
   const resumedAs = expect.stringMatching(/^log_/)
   expect(await run('restore', backup, store, '--accept-rollback')).toMatchObject({ resumedAs })
@@ -160,15 +160,25 @@ test('averba change-root-key takes both keys from variables', async () => {
   vi.stubEnv(variable, text)
   vi.stubEnv(`${variable}_NEW`, randomBytes(32).toString('base64'))
   onTestFinished(() => void vi.unstubAllEnvs())
-  const change = ['change-root-key', store, '--root-key-from', variable, '--new-root-key-from', `${variable}_NEW`]
+  const change = [
+    'change-root-key',
+    '--store',
+    store,
+    '--root-key-from',
+    variable,
+    '--new-root-key-from',
+    `${variable}_NEW`,
+  ]
   const said = expect.stringMatching(/now opens with the root key keys_\w{20} only: the option keys must hold it\.$/m)
   expect(await averba(...change)).toMatchObject({ code: 0, out: said })
   const same = ['--root-key-from', `${variable}_NEW`, '--new-root-key-from', `${variable}_NEW`]
-  expect(await averba('change-root-key', store, ...same)).toMatchObject(failedWith(/^INVALID_INPUT: .* present one\n/))
-  expect((await averba('rebuild', store, '--root-key-from', variable)).code).not.toBe(0)
-  expect((await averba('rebuild', store, '--root-key-from', `${variable}_NEW`)).code).toBe(0)
+  expect(await averba('change-root-key', '--store', store, ...same)).toMatchObject(
+    failedWith(/^INVALID_INPUT: .* present one\n/),
+  )
+  expect((await averba('rebuild', '--store', store, '--root-key-from', variable)).code).not.toBe(0)
+  expect((await averba('rebuild', '--store', store, '--root-key-from', `${variable}_NEW`)).code).toBe(0)
   // A key that is given instead of the name of its variable is not repeated.
-  const { code, out, err } = await averba('change-root-key', store, '--new-root-key-from', text)
+  const { code, out, err } = await averba('change-root-key', '--store', store, '--new-root-key-from', text)
   expect([code, out, err.includes(text)]).toEqual([1, '', false])
   expect(err).toMatch(/^INVALID_INPUT: .* name of an environment variable/)
 })
@@ -182,7 +192,7 @@ test('a deep diagnosis of a log whose root key is held elsewhere needs that key'
   expect(seeing.problems).toContainEqual(expect.stringMatching(/^tags: /))
   vi.stubEnv(variable, text)
   onTestFinished(() => void vi.unstubAllEnvs())
-  const { code, out } = await averba('doctor', store, '--deep', '--root-key-from', variable)
+  const { code, out } = await averba('doctor', '--store', store, '--deep', '--root-key-from', variable)
   expect([code, out]).toEqual([1, expect.stringMatching(/^ +tags: /m)])
 })
 

@@ -36,7 +36,7 @@ test('a backup made under load and restored elsewhere has everything acknowledge
   // Once from inside the process, once by the operator's command in another one.
   for (const make of [
     (to: string) => backupStore({ store, to }),
-    async (to: string) => JSON.parse((await runAverba('backup', store, to, '--json')).out),
+    async (to: string) => JSON.parse((await runAverba('backup', '--store', store, to, '--json')).out),
   ]) {
     const load = putUnderLoad(engine, Math.max(-1, ...all) + 1)
     await expect.poll(() => load.acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(50)

@@ -10,17 +10,20 @@ import {
 import { isOnPostgres, markPath } from '../../vocabulary/names.ts'
 import { defineCommand } from '../command.ts'
 import type { Say } from '../language.ts'
-import { logOptions, readLogOptions } from '../options.ts'
+import { findLog, placeOptions, sourceOptions } from '../load-config.ts'
+import { logOptions } from '../options.ts'
 import { formatBytes, formatPendingEffects } from '../output.ts'
 import { createProgress, createStoppableProgress } from '../progress.ts'
 
 export const backupCommand = defineCommand({
-  usage: 'backup <store> <file>',
+  usage: 'backup <file>',
   description: 'Copy a store, which may be in use, into one new file, and check the copy.',
-  arguments: ['the file of the log', 'the backup to make; an existing file is not overwritten'],
-  example: 'averba backup averba.sqlite backups/averba.sqlite',
+  arguments: ['the backup to make; an existing file is not overwritten'],
+  options: placeOptions,
+  example: 'averba backup backups/averba.sqlite --store averba.sqlite',
   notes: 'The keyring is not in the backup: back up <store>.keys in another place.\nExit codes: 0 done, 1 not done.',
-  async run(terminal, _, store, to) {
+  async run(terminal, source, to) {
+    const { store } = await findLog(source)
     const result = await backupStore({ store, to, onProgress: createStoppableProgress(terminal) })
     return { result, lines: formatBackup(terminal.say, result, store, to) }
   },
@@ -59,20 +62,19 @@ export const restoreCommand = defineCommand({
 })
 
 export const resumeCommand = defineCommand({
-  usage: 'resume <store>',
+  usage: 'resume',
   description:
     'Let a log continue where it is: one that its server put back to an earlier state, or whose new place is lost.',
-  arguments: ['the address of its schema, or its file; close every engine on it first'],
-  options: { ...logOptions },
-  example: 'averba resume postgres://db.local/app --keys averba.keys',
+  options: sourceOptions,
+  example: 'averba resume --store postgres://db.local/app --keys averba.keys',
   notes:
-    'It is checked, and continues under a new name, linked to the old one by an event. Calls that were pending then ' +
-    'become unknown, except readings: they may have been made since. A host with a high-water mark of its own calls ' +
-    'resumeStore with it instead.\nExit codes: 0 done, 1 not done.',
-  async run(terminal, { keys, rootKeyFrom }, store) {
-    const onProgress = createProgress(terminal)
-    const result = await resumeStore({ ...readLogOptions(store, { keys, rootKeyFrom }), onProgress })
-    return { result, lines: formatResumed(terminal.say, result, store) }
+    'Close every engine on it first. It is checked, and continues under a new name, linked to the old one by an event. Calls that were pending then ' +
+    'become unknown, except readings: they may have been made since. A high-water mark of ' +
+    'your own is used when the configuration has it.\nExit codes: 0 done, 1 not done.',
+  async run(terminal, source) {
+    const log = await findLog(source)
+    const result = await resumeStore({ ...log, onProgress: createProgress(terminal) })
+    return { result, lines: formatResumed(terminal.say, result, log.store) }
   },
 })
 
@@ -128,6 +130,6 @@ function* formatLostErasures(say: Say, lost: RestoreResult['lostErasures'], stor
   yield ''
   yield say`WARNING: these people were erased after the backup, and are BACK. Erase them again before anything else:`
   for (const { subject, at } of lost)
-    yield say`erased ${at}: averba erase ${store} --subject ${subject} --actor <ref> --requester <ref> --legal-basis <text> --backups-kept <days>`
+    yield say`erased ${at}: averba erase --store ${store} --subject ${subject} --actor <ref> --requester <ref> --legal-basis <text> --backups-kept <days>`
   yield ''
 }

@@ -1,9 +1,9 @@
 import { type Averba, AverbaError, parseCnpj, type RecordSelector, type SubjectRef, type Views } from '../../index.ts'
 import { isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import { defineCommand, defineGroup } from '../command.ts'
-import { configOption, sourceOptions, withConfigured, withLog } from '../load-config.ts'
+import { configOption, lookInto, sourceOptions, withConfigured } from '../load-config.ts'
 import { actOnEach } from '../many.ts'
-import { actorOption, limitOption, readActor, rejectSelection } from '../options.ts'
+import { actOptions, limitOption, readActorUnless, rejectSelection } from '../options.ts'
 import { formatInstant, type Line } from '../output.ts'
 import { formatTable, type Row } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
@@ -34,7 +34,7 @@ const listCommand = defineCommand({
   notes: 'Exit codes: 0 listed, 1 not listed.',
   async run(terminal, { controller, status, subject, ends, limit, ...source }) {
     const filter = { controller, status, subject, ends }
-    const rows = await withLog(terminal, source, averba => findRows(averba, filter, limit))
+    const rows = await lookInto(terminal, source, averba => findRows(averba, filter, limit))
     return { result: { consents: rows.map(toJson) }, lines: formatConsents(terminal, rows) }
   },
 })
@@ -42,17 +42,18 @@ const listCommand = defineCommand({
 const syncCommand = defineCommand({
   usage: 'sync',
   description: 'Read the consents of data subjects from the service: of one, or of all with consents of a controller.',
-  options: { ...filterOptions, ...configOption, '--dry-run': 'only list the data subjects' },
-  example: 'averba consents sync --controller 11222333000181',
+  options: { ...filterOptions, ...actOptions, ...configOption },
+  example: 'averba consents sync --controller 11222333000181 --actor agent-7',
   notes: 'Exit codes: 0 all are read, 2 one is not yet: averba effects list shows why, 1 one was refused.',
-  async run(terminal, { config, dryRun, controller, status, subject, ends }) {
+  async run(terminal, { config, actor, dryRun, controller, status, subject, ends }) {
+    const by = readActorUnless(dryRun, actor)
     const filter = requireFilter({ controller, status, subject, ends })
     return withConfigured(terminal, config, async averba => {
       // A person who was never read has no rows yet.
       const isOne = subject !== undefined && controller === undefined && status === undefined && !ends
       const subjects = isOne ? [subject] : new Set((await findRows(averba, filter)).map(row => row.subject))
-      const act = (ref: string) => averba.consents.sync({ subject: ref as SubjectRef }) // Of a row.
-      return actOnEach(terminal, 'subject', [...subjects], dryRun ? {} : { act })
+      const act = by && ((ref: string) => averba.consents.sync({ subject: ref as SubjectRef }, by)) // Of a row.
+      return actOnEach(terminal, 'subject', [...subjects], act ? { act } : {})
     })
   },
 })
@@ -66,9 +67,8 @@ function defineDecision(verb: 'deny' | 'revoke' | 'withdraw-end', description: s
     options: {
       '--reason <text>': { text: 'why: kept sealed, as data of the person', isRequired: true },
       ...filterOptions,
-      ...actorOption,
+      ...actOptions,
       ...configOption,
-      '--dry-run': 'only list the consents',
     },
     example: `averba consents ${verb} ${example} --actor agent-7`,
     notes:
@@ -82,14 +82,13 @@ function defineDecision(verb: 'deny' | 'revoke' | 'withdraw-end', description: s
         '--ends': ends || undefined,
       }
       rejectSelection(ids, selects)
+      const by = readActorUnless(dryRun, actor)
       return withConfigured(terminal, config, async averba => {
         const found = ids.length > 0 ? ids : (await findRows(averba, requireFilter(filter))).map(row => row.consent)
         const look = (stream: string) => requireConsent(averba, stream)
-        const act = async (stream: string) => {
-          const method = verb === 'withdraw-end' ? 'withdrawEnd' : verb
-          return averba.consents[method](await look(stream), { reason, ...readActor(actor) })
-        }
-        return actOnEach(terminal, 'consent', found, dryRun ? { look } : { act })
+        const method = verb === 'withdraw-end' ? 'withdrawEnd' : verb
+        const act = by && (async (stream: string) => averba.consents[method](await look(stream), { reason, ...by }))
+        return actOnEach(terminal, 'consent', found, act ? { act } : { look })
       })
     },
   })

@@ -2,18 +2,17 @@ import { AverbaError, type Diagnosis, diagnoseStore, type Examination, examine }
 import { describeError } from '../../vocabulary/error-words.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import type { Say } from '../language.ts'
-import { defaultConfig, loadConfig } from '../load-config.ts'
-import { logOptions, readLogOptions, rejectOptions } from '../options.ts'
+import { checkSource, defaultConfig, loadConfig, sourceOptions } from '../load-config.ts'
+import { readLogOptions, rejectOptions } from '../options.ts'
 import { formatBytes, formatPendingEffects } from '../output.ts'
 import { createProgress } from '../progress.ts'
 
 export const doctorCommand = defineCommand({
-  usage: 'doctor [store]',
-  description: 'Check a configuration and everything it needs, or a store alone, and say what to do.',
-  arguments: ['the file of a log, a backup, or the address of a schema on PostgreSQL: then only this is checked'],
+  usage: 'doctor',
+  description:
+    'Check a configuration and everything it needs, or with --store a log or a backup alone, and say what to do.',
   options: {
-    '--config <file>': `the configuration: ${defaultConfig} by default`,
-    ...logOptions,
+    ...sourceOptions,
     '--deep': 'also read the whole file, and compare all its parts with each other',
     '--token': 'also request one token from the gateway',
   },
@@ -22,24 +21,21 @@ export const doctorCommand = defineCommand({
     'The log is only read, and may be in use. Each service receives only a GET / request: no paid call, ' +
     'and no token request without --token. The clock may differ from those of the services by 60 s.\n' +
     'Exit codes: 0 no problem, 1 a problem was found, or the store cannot be opened.',
-  async run(terminal, { config, keys, rootKeyFrom, deep: isDeep, token }, store) {
+  async run(terminal, { deep: isDeep, token, ...source }) {
+    checkSource(source)
+    const { config, store } = source
     if (store !== undefined) {
-      const unused = { '--token': token || undefined, '--config': config }
-      rejectOptions(unused, option => ({
-        ...{ cannot: `Cannot use ${option} with a store`, hint: `It is for: averba doctor ${option}` },
+      rejectOptions({ '--token': token || undefined }, option => ({
+        ...{ cannot: `Cannot use ${option} with --store`, hint: `It is for: averba doctor ${option}` },
       }))
       const onProgress = createProgress(terminal)
-      const result = await diagnoseStore({ ...readLogOptions(store, { keys, rootKeyFrom }), isDeep, onProgress })
+      const result = await diagnoseStore({ ...readLogOptions(store, source), isDeep, onProgress })
       return {
         result,
         lines: formatDiagnosis(terminal.say, result),
         code: result.problems.length > 0 ? exitCodes.error : exitCodes.done,
       }
     }
-    const unused = { '--keys': keys, '--root-key-from': rootKeyFrom }
-    rejectOptions(unused, option => ({
-      ...{ cannot: `Cannot use ${option} without a store`, hint: `It is for: averba doctor <store> ${option}` },
-    }))
     const examining = loadConfig(config ?? defaultConfig).then(
       options => examine(options, { token, isDeep }),
       toFailedExamination,

@@ -4,9 +4,9 @@ import { effectStates } from '../../vocabulary/message.ts'
 import { effectStream, serviceNames } from '../../vocabulary/names.ts'
 import { defineCommand, defineGroup } from '../command.ts'
 import type { Say } from '../language.ts'
-import { sourceOptions, withLog } from '../load-config.ts'
+import { lookInto, sourceOptions, withLog } from '../load-config.ts'
 import { actOnEach } from '../many.ts'
-import { actorOption, limitOption, readActor, readReveal, rejectSelection, revealOptions } from '../options.ts'
+import { actOptions, limitOption, readActorUnless, readReveal, rejectSelection, revealOptions } from '../options.ts'
 import { formatInstant, formatPair, formatUntil, type Line } from '../output.ts'
 import { formatTable, type Row } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
@@ -37,7 +37,7 @@ const listCommand = defineCommand({
   example: 'averba effects list --state parked --service portal',
   notes: 'Exit codes: 0 listed, 1 not listed.',
   async run(terminal, { state, limit, service, type, stream, ...source }) {
-    const found = await withLog(terminal, source, averba =>
+    const found = await lookInto(terminal, source, averba =>
       findCalls(averba, state, { service, type, stream }, limit + 1),
     )
     const calls = found.slice(0, limit)
@@ -55,7 +55,7 @@ const showCommand = defineCommand({
   notes: 'Exit codes: 0 shown, 1 no call has this id.',
   async run(terminal, { data, actor, purpose, ...source }, id) {
     const reveal = readReveal({ data, actor, purpose })
-    const { call, answer } = await withLog(terminal, source, async averba => {
+    const { call, answer } = await (reveal ? withLog : lookInto)(terminal, source, async averba => {
       const found = await requireCall(averba, id)
       const part = found.unread?.part
       if (!reveal || part === undefined) return { call: found, answer: undefined }
@@ -82,8 +82,7 @@ function defineAct(
     options: {
       '--state <name>': { text: `only calls in this state; by default ${from}`, choices: states },
       ...filterOptions,
-      ...actorOption,
-      '--dry-run': 'only list the calls',
+      ...actOptions,
       ...sourceOptions,
     },
     example: `averba effects ${verb} ${example} --actor agent-7`,
@@ -94,6 +93,7 @@ function defineAct(
         const hint = `Give ids, or --state, --service, --type or --stream. To see which calls: add --dry-run`
         throw new AverbaError('INVALID_INPUT', `Cannot ${verb} calls: neither ids nor what selects them`, { hint })
       }
+      const by = readActorUnless(dryRun, actor)
       return withLog(terminal, source, async averba => {
         const filter = { service, type, stream }
         const found = ids.length > 0 ? ids : (await findCalls(averba, state ?? from, filter)).map(({ id }) => id)
@@ -102,8 +102,8 @@ function defineAct(
           if (waiting?.actions.includes(verb)) return
           throw new AverbaError('REFUSED', `Cannot ${verb} the call now: averba effects show says what can be done`)
         }
-        const act = (id: string) => averba.effects[verb](id, readActor(actor))
-        return actOnEach(terminal, 'call', found, dryRun ? { look } : { act })
+        const act = by && ((id: string) => averba.effects[verb](id, by))
+        return actOnEach(terminal, 'call', found, act ? { act } : { look })
       })
     },
   })

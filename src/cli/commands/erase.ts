@@ -1,23 +1,13 @@
-import { AverbaError, type ErasureReceipt, type PartKind } from '../../index.ts'
+import { type Averba, AverbaError, type ErasureReceipt, type PartKind } from '../../index.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import type { Say } from '../language.ts'
-import { withStore } from '../load-config.ts'
-import {
-  actorOption,
-  cpfNote,
-  logArgument,
-  logOptions,
-  readActor,
-  readLogOptions,
-  readSubject,
-  subjectOption,
-} from '../options.ts'
+import { sourceOptions, withLog } from '../load-config.ts'
+import { actorOption, cpfNote, readActor, readSubject, rejectOptions, subjectOption } from '../options.ts'
 
 export const eraseCommand = defineCommand({
-  usage: 'erase <store>',
+  usage: 'erase',
   description:
     'Erase a data subject: the key, the sealed parts and their index entries. All events stay. It cannot be undone.',
-  arguments: [logArgument],
   options: {
     '--requester <ref>': { text: 'who requested it, such as the number of a request: kept in clear', isRequired: true },
     '--legal-basis <text>': { text: 'the legal basis, such as "LGPD art. 18, VI": kept in clear', isRequired: true },
@@ -26,15 +16,14 @@ export const eraseCommand = defineCommand({
     '--keep <kind...>': 'kinds of parts that the law requires to keep, such as validation.result',
     '--give-up-ends': 'erase also when a denial or revocation has not been made: nobody asks for it after that',
     '--backups-kept <days>': {
-      text: 'how many days you keep backups of the store and its keyring: the backupRetentionDays of your host',
+      text: 'with --store, how many days you keep backups of it and its keyring, 30 by default; else backupRetentionDays says it',
       read: readDays,
-      fallback: 30,
     },
-    ...logOptions,
+    ...sourceOptions,
     '--json': 'print the receipt as one JSON object',
   },
   example:
-    'averba erase averba.sqlite --subject 01m7wd7tg0 --actor agent-7 --requester "request 12" --legal-basis "LGPD art. 18, VI"',
+    'averba erase --subject 01m7wd7tg0 --actor agent-7 --requester "request 12" --legal-basis "LGPD art. 18, VI"',
   notes:
     `${cpfNote}\n` +
     'Repeated with --subject and the same --keep, the command prints the first receipt again. Repeated without that ' +
@@ -42,14 +31,14 @@ export const eraseCommand = defineCommand({
     'After an interruption, run this command or an engine again: it continues.\n' +
     'While a denial or revocation of the person has not been made, it is refused without --give-up-ends.\n' +
     'Exit codes: 0 complete, 1 not done, or not complete yet.',
-  async run(
-    terminal,
-    { actor, requester, legalBasis, backupsKept, giveUpEnds, subject, keys, rootKeyFrom, ...options },
-    store,
-  ) {
+  async run(terminal, { actor, requester, legalBasis, backupsKept, giveUpEnds, subject, keep: kinds, ...source }) {
+    if (source.store === undefined)
+      rejectOptions({ '--backups-kept': backupsKept }, option => ({
+        ...{ cannot: `Cannot use ${option} without --store`, hint: 'The configuration has it: backupRetentionDays' },
+      }))
     const selector = await readSubject(terminal, subject)
     if ('cpf' in selector && selector.cpf === '') throw new AverbaError('INVALID_INPUT', noSubject)
-    const keep = options.keep as readonly PartKind[] | undefined // Checked by the API.
+    const keep = kinds as readonly PartKind[] | undefined // Checked by the API.
     const request = {
       ...readActor(actor),
       requester,
@@ -57,9 +46,9 @@ export const eraseCommand = defineCommand({
       ...(keep && { keep }),
       ...(giveUpEnds && { givesUpEnds: true }),
     }
-    const retention = { backupRetentionDays: backupsKept }
-    const log = readLogOptions(store, { keys, rootKeyFrom })
-    const result = await withStore(log, ({ subjects }) => subjects.erase(selector, request), retention)
+    const retention = backupsKept !== undefined && { backupRetentionDays: backupsKept }
+    const work = ({ subjects }: Averba) => subjects.erase(selector, request)
+    const result = await withLog(terminal, source, work, { ...retention })
     return {
       result,
       lines: formatReceipt(terminal.say, result, requester),

@@ -1,25 +1,24 @@
 import { AverbaError, exportBundle, proveRecorded } from '../../index.ts'
 import { defineCommand, exitCodes } from '../command.ts'
-import { withStore } from '../load-config.ts'
+import { findLog, type SourceValues, sourceOptions, withLog } from '../load-config.ts'
 import { writeNewFile } from '../new-file.ts'
-import { type LogOptions, logArgument, logOptions, readLogOptions } from '../options.ts'
 import { printLine } from '../output.ts'
 import { createProgress } from '../progress.ts'
+import type { Terminal } from '../terminal.ts'
 
 export const exportCommand = defineCommand({
-  usage: 'export <store>',
+  usage: 'export',
   description: 'Export a log to a folder that anyone can verify, with averba or only with Python and openssl.',
-  arguments: [logArgument],
   options: {
     '--dir <folder>': { text: 'a new folder', isRequired: true },
-    ...logOptions,
+    ...sourceOptions,
   },
-  example: 'averba export averba.sqlite --dir evidence',
+  example: 'averba export --dir evidence',
   notes: 'Personal data stays sealed: it cannot be read without the keyring.\nExit codes: 0 done, 1 not done.',
-  async run(terminal, { dir, keys, rootKeyFrom }, store) {
+  async run(terminal, { dir, ...source }) {
     const progress = createProgress(terminal)
     const onProgress = (done: number, end: number) => progress('export', done, end)
-    const result = await exportBundle({ ...readLogOptions(store, { keys, rootKeyFrom }), dir, onProgress })
+    const result = await exportBundle({ ...(await findLog(source)), dir, onProgress })
     const { origin, events, parts } = result
     const { say } = terminal
     const lines = [
@@ -31,24 +30,26 @@ export const exportCommand = defineCommand({
 })
 
 export const proveCommand = defineCommand({
-  usage: 'prove <store> <event>',
+  usage: 'prove <event>',
   description: 'Write the proof that one event is in the log: a C2SP tlog-proof, with the event in it.',
-  arguments: [logArgument, 'its position, or its id as <stream>/<version>'],
+  arguments: ['its position, or its id as <stream>/<version>'],
   options: {
     '--out <file>': 'a new file to write it to; by default standard output',
     '--disclose': 'add the sealed parts, and the keys that open only the parts of this event',
     '--actor <ref>': 'who discloses it, such as the number of an agent: kept in clear',
     '--purpose <text>': 'the purpose, such as the number of an audit: kept in clear',
-    ...logOptions,
+    ...sourceOptions,
   },
-  example: 'averba prove averba.sqlite 42 --out event-42.tlog-proof',
+  example: 'averba prove 42 --out event-42.tlog-proof',
   notes:
     'Verify it with averba verify <file> --key <line>. The file of a disclosure can be read only by you, since it ' +
     'opens personal data; the log records who disclosed it and for what purpose.\nExit codes: 0 done, 1 not done.',
-  async run(terminal, { out, disclose, json, keys, rootKeyFrom, ...options }, store, which) {
-    const log = readLogOptions(store, { keys, rootKeyFrom })
+  async run(terminal, { out, disclose, json, actor, purpose, ...source }, which) {
     const event = /^\d{1,15}$/.test(which) ? Number(which) : which
-    const make = async () => (disclose ? discloseRecorded(log, event, options) : proveRecorded({ ...log, event }))
+    const make = async () =>
+      disclose
+        ? discloseRecorded(terminal, source, event, { actor, purpose })
+        : proveRecorded({ ...(await findLog(source)), event })
     // The log must not record a disclosure that then cannot be written.
     const proof = await (out === undefined ? make() : writeNewFile(out, disclose ? 0o600 : 0o666, make))
     const { say } = terminal
@@ -62,7 +63,8 @@ export const proveCommand = defineCommand({
 })
 
 async function discloseRecorded(
-  log: LogOptions,
+  terminal: Terminal,
+  source: SourceValues,
   event: number | string,
   { actor: ref, purpose }: Readonly<Record<'actor' | 'purpose', string | undefined>>,
 ): Promise<string> {
@@ -70,5 +72,5 @@ async function discloseRecorded(
     const missing = ref === undefined ? '--actor' : '--purpose'
     throw new AverbaError('INVALID_INPUT', `Cannot disclose the event: ${missing} is missing`)
   }
-  return withStore(log, averba => averba.audit.disclose(event, { actor: { kind: 'person', ref }, purpose }))
+  return withLog(terminal, source, ({ audit }) => audit.disclose(event, { actor: { kind: 'person', ref }, purpose }))
 }

@@ -1,7 +1,7 @@
 import type { Follower } from '../../index.ts'
 import { defineCommand, defineGroup } from '../command.ts'
 import type { Say } from '../language.ts'
-import { sourceOptions, withLog } from '../load-config.ts'
+import { lookInto, sourceOptions, withLog } from '../load-config.ts'
 import { actOnEach } from '../many.ts'
 import { actorOption, readActor } from '../options.ts'
 import { formatInstant, formatUntil, type Line } from '../output.ts'
@@ -15,7 +15,7 @@ const listCommand = defineCommand({
   example: 'averba followers list',
   notes: 'Exit codes: 0 listed, 1 not listed.',
   async run(terminal, source) {
-    const followers = await withLog(terminal, source, ({ log }) => log.followers())
+    const followers = await lookInto(terminal, source, ({ log }) => log.followers())
     return { result: { followers }, lines: formatFollowers(terminal, followers) }
   },
 })
@@ -41,8 +41,9 @@ const skipCommand = defineCommand({
   options: { ...actorOption, ...sourceOptions },
   example: 'averba followers skip erp --actor agent-7',
   notes: 'Exit codes: 0 skipped, 1 the follower is not parked.',
-  async run({ say, ...terminal }, { actor, ...source }, name) {
-    const position = await withLog({ ...terminal, say }, source, ({ log }) => log.skip(name, readActor(actor)))
+  async run(terminal, { actor, ...source }, name) {
+    const { say } = terminal
+    const position = await withLog(terminal, source, ({ log }) => log.skip(name, readActor(actor)))
     return { result: { follower: name, skipped: position }, lines: [say`${name} skips the event at ${position}.`] }
   },
 })

@@ -5,6 +5,7 @@ import { asFileError, isFileError } from '../../vocabulary/file-errors.ts'
 import { defineCommand } from '../command.ts'
 import type { Say } from '../language.ts'
 import { defaultConfig, requiredVariables } from '../load-config.ts'
+import comments from '../portuguese-config.json' with { type: 'json' }
 
 export const initCommand = defineCommand({
   usage: 'init',
@@ -16,10 +17,16 @@ export const initCommand = defineCommand({
   },
   example: 'averba init --dir .',
   async run({ say }, { dir, force }) {
-    const result = writeConfig(dir, force, await configTemplate())
+    const result = writeConfig(
+      dir,
+      force,
+      await configTemplate(comment => (say.language === 'en' ? undefined : portuguese.get(comment)) ?? comment),
+    )
     return { result, lines: formatNextSteps(say, result) }
   },
 })
+
+const portuguese = new Map(Object.entries(comments))
 
 function* formatNextSteps(say: Say, { file, variables }: ReturnType<typeof writeConfig>): Iterable<string> {
   yield say`Wrote ${file}. Next steps:`

@@ -11,7 +11,7 @@ import { describeEvent } from '../../pages/describe.ts'
 import { getLanguageWords } from '../../pages/words.ts'
 import { readMoment } from '../../vocabulary/brasilia.ts'
 import { defineCommand, exitCodes } from '../command.ts'
-import { sourceOptions, withLog } from '../load-config.ts'
+import { lookInto, sourceOptions } from '../load-config.ts'
 import { limitOption, readLimit, rejectOptions } from '../options.ts'
 import { formatInstant, type Line, printError, printLine, printStyled } from '../output.ts'
 import type { Terminal } from '../terminal.ts'
@@ -47,7 +47,7 @@ export const logCommand = defineCommand({
       if (json) printLine(terminal, JSON.stringify(event))
       else printStyled(terminal, formatEvent(terminal, event))
     }
-    await withLog(terminal, source, async averba => {
+    await lookInto(terminal, source, async averba => {
       let end = await averba.log.end()
       await printPast(averba, filter, { after, limit, end }, print)
       const stopping = follow ? terminal.stopSignal() : AbortSignal.abort()
@@ -130,7 +130,7 @@ export const showCommand = defineCommand({
   example: 'averba show subscription-01m7wd7tg0 --known-at 2026-11-20T12:00:00Z',
   notes: 'averba charts --format mermaid draws the machine.\nExit codes: 0 shown, 1 no such stream.',
   async run(terminal, { knownAt, limit, ...source }, stream) {
-    const shown = await withLog(terminal, source, averba =>
+    const shown = await lookInto(terminal, source, averba =>
       readShown(averba, stream, knownAt === undefined ? undefined : readMoment(knownAt), limit),
     )
     return { result: shown, lines: formatShown(terminal, stream, shown) }

@@ -1,9 +1,18 @@
 import { type Averba, AverbaError, type HandlerState, type Views } from '../../index.ts'
 import { defineCommand, defineGroup } from '../command.ts'
 import type { Say } from '../language.ts'
-import { sourceOptions, withLog } from '../load-config.ts'
+import { lookInto, sourceOptions, withLog } from '../load-config.ts'
 import { actOnEach } from '../many.ts'
-import { actorOption, limitOption, readActor, readReveal, rejectSelection, revealOptions } from '../options.ts'
+import {
+  actOptions,
+  actorOption,
+  limitOption,
+  readActor,
+  readActorUnless,
+  readReveal,
+  rejectSelection,
+  revealOptions,
+} from '../options.ts'
 import { formatInstant, formatPair, formatUntil, type Line } from '../output.ts'
 import { formatTable, type Row } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
@@ -28,7 +37,7 @@ const listCommand = defineCommand({
   example: 'averba notifications list --state parked',
   notes: 'Exit codes: 0 listed, 1 not listed.',
   async run(terminal, { state, evento, limit, ...source }) {
-    const rows = await withLog(terminal, source, averba => findRows(averba, { state, evento, limit }))
+    const rows = await lookInto(terminal, source, averba => findRows(averba, { state, evento, limit }))
     return { result: { notifications: rows.map(toJson) }, lines: formatNotifications(terminal, rows) }
   },
 })
@@ -42,7 +51,7 @@ const showCommand = defineCommand({
   notes: 'Exit codes: 0 shown, 1 no notification has this id.',
   async run(terminal, { data, actor, purpose, ...source }, id) {
     const reveal = readReveal({ data, actor, purpose })
-    const { row, body } = await withLog(terminal, source, async averba => {
+    const { row, body } = await (reveal ? withLog : lookInto)(terminal, source, async averba => {
       const found = await requireRow(averba, id)
       return { row: found, body: reveal && toText((await averba.subjects.reveal(found, reveal)).body) }
     })
@@ -58,8 +67,7 @@ const replayCommand = defineCommand({
   options: {
     '--failed': 'only the handlers that failed: always so without ids',
     ...filterOptions,
-    ...actorOption,
-    '--dry-run': 'only list the notifications',
+    ...actOptions,
     ...sourceOptions,
   },
   example: 'averba notifications replay --evento dimp-situacao-import --actor agent-7',
@@ -67,13 +75,13 @@ const replayCommand = defineCommand({
     'A process that runs calls the handlers: averba run.\nExit codes: 0 all are accepted, 1 one was refused or not found.',
   async run(terminal, { failed, evento, actor, dryRun, ...source }, ids) {
     rejectSelection(ids, { '--evento': evento })
+    const by = readActorUnless(dryRun, actor)
     return withLog(terminal, source, async averba => {
       const isAll = ids.length === 0
       const found = isAll ? (await findRows(averba, { hasFailed: true, evento })).map(row => idOf(row)) : ids
-      const act = (id: string) =>
-        averba.notifications.replay({ id: toId(id), failed: failed || isAll }, readActor(actor))
+      const act = by && ((id: string) => averba.notifications.replay({ id: toId(id), failed: failed || isAll }, by))
       const look = (id: string) => requireRow(averba, id)
-      return actOnEach(terminal, 'notification', found, dryRun ? { look } : { act })
+      return actOnEach(terminal, 'notification', found, act ? { act } : { look })
     })
   },
 })

@@ -1,22 +1,21 @@
 import { type RebuildResult, rebuildStore } from '../../index.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import type { Say } from '../language.ts'
-import { logArgument, logOptions, readLogOptions } from '../options.ts'
+import { findLog, sourceOptions } from '../load-config.ts'
 import { createProgress } from '../progress.ts'
 
 export const rebuildCommand = defineCommand({
-  usage: 'rebuild <store>',
+  usage: 'rebuild',
   description: 'Rebuild the views from the log, while the present ones serve, and report which rows differed.',
-  arguments: [logArgument],
-  options: { '--view <name...>': 'only these views', ...logOptions },
-  example: 'averba rebuild averba.sqlite',
+  options: { '--view <name...>': 'only these views', ...sourceOptions },
+  example: 'averba rebuild --store averba.sqlite',
   notes:
     'Ctrl-C interrupts it; the next rebuild continues from there.\n' +
     'Exit codes: 0 rebuilt and equal, 1 rows differed and were corrected, or it was interrupted.',
-  async run(terminal, { view: names, keys, rootKeyFrom }, store) {
+  async run(terminal, { view: names, ...source }) {
     const signal = terminal.stopSignal()
     const onProgress = createProgress(terminal)
-    const log = readLogOptions(store, { keys, rootKeyFrom })
+    const log = await findLog(source)
     const views = await rebuildStore({ ...log, ...(names && { views: names }), signal, onProgress })
     const isWhole = !signal.aborted
     const isDone = isWhole && views.every(each => each.differences === 0)

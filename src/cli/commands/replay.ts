@@ -2,28 +2,29 @@ import { type ReplayResult, replayLog } from '../../index.ts'
 import { readMoment } from '../../vocabulary/brasilia.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import type { Say } from '../language.ts'
+import { findLog, placeOptions } from '../load-config.ts'
 import { createProgress } from '../progress.ts'
 
 /** The exit code when a decision differs from the recorded one. */
 const divergedCode = 2
 
 export const replayCommand = defineCommand({
-  usage: 'replay <store>',
+  usage: 'replay',
   description: 'Repeat every recorded decision, and report the first one with a different result.',
-  arguments: ['the file of the log, a backup, or the address of its schema on PostgreSQL; it may be in use'],
   options: {
     '--until <position or instant>': 'the end, such as 1000 or 2026-01-31T00:00:00.000Z',
     '--against <machine@version>': 'only this machine, including decisions of its other versions',
+    ...placeOptions,
   },
-  example: 'averba replay averba.sqlite --against consent@1',
+  example: 'averba replay --against consent@1',
   notes:
     'Refused commands are not in the log, and are not replayed.\n' +
     'No handler is called: averba notifications replay handles notifications again.\n' +
     'Exit codes: 0 all results are equal, 1 the log cannot be read or nothing was repeated, 2 a result is different.',
-  async run(terminal, { until, against }, store) {
+  async run(terminal, { until, against, ...source }) {
     const progress = createProgress(terminal)
     const result = await replayLog({
-      store,
+      ...(await findLog(source)),
       ...(until !== undefined && { until: readMoment(until) }),
       ...(against !== undefined && { against }),
       onProgress: (position, end) => progress('replay', position, end),

@@ -8,7 +8,7 @@ import {
 import { readInstant, readMoment } from '../../vocabulary/brasilia.ts'
 import { printableText } from '../../vocabulary/printable.ts'
 import { defineCommand, exitCodes } from '../command.ts'
-import { configOption, withConfigured } from '../load-config.ts'
+import { lookInto, sourceOptions, withLog } from '../load-config.ts'
 import { writeNewFile } from '../new-file.ts'
 import { cpfNote, readReveal, readSubject, rejectOptions, revealOptions, subjectOption } from '../options.ts'
 import { printError } from '../output.ts'
@@ -17,7 +17,7 @@ export const reportCommand = defineCommand({
   usage: 'report',
   description: 'Report what is held about a data subject, whether a consent was valid, or what was processed.',
   options: {
-    ...configOption,
+    ...sourceOptions,
     ...subjectOption,
     '--consent <id>': 'report whether this consent was valid, with the proof: its id at the service, with --at',
     '--at <instant>': 'the instant in question',
@@ -33,7 +33,7 @@ export const reportCommand = defineCommand({
   },
   example: 'averba report --subject 01m7wd7tg0 --html --out report.html',
   notes: `${cpfNote}\nA day begins and ends in Brasilia, and an instant without a zone is a time there.\nExit codes: 0 the report was written, 1 it was not.`,
-  async run(terminal, { config, subject, html, language, out, processing, ...options }) {
+  async run(terminal, { subject, html, language, out, processing, config, store, keys, rootKeyFrom, ...options }) {
     const ofPerson = { '--data': options.data || undefined, '--purpose': options.purpose }
     const ofConsent = { '--at': options.at, '--known-at': options.knownAt }
     const ofPeriod = { '--from': options.from, '--until': options.until }
@@ -51,7 +51,7 @@ export const reportCommand = defineCommand({
       const period = { from: required('--from', options.from), until: required('--until', options.until) }
       return averba.audit.processingReport(period, page)
     }
-    const make = () => withConfigured(terminal, config, write, { mustExist: true })
+    const make = () => (reveal ? withLog : lookInto)(terminal, { config, store, keys, rootKeyFrom }, write)
     if (out === undefined) terminal.stdout.write(html ? await make() : printableText(await make()))
     else {
       await writeNewFile(out, 0o600, make)

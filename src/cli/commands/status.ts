@@ -1,7 +1,7 @@
 import { countCalls, expiringDays, type Need, type Overview, readOverview } from '../../console/overview.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import type { Say } from '../language.ts'
-import { sourceOptions, withLog } from '../load-config.ts'
+import { lookInto, sourceOptions } from '../load-config.ts'
 import { formatPair, formatUntil, type Line } from '../output.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -14,7 +14,7 @@ export const statusCommand = defineCommand({
     'No service is contacted, and the log may be in use.\n' +
     'Exit codes: 0 nothing needs a person, 2 something does, 1 the log cannot be read.',
   async run(terminal, source) {
-    const overview = await withLog(terminal, source, readOverview)
+    const overview = await lookInto(terminal, source, readOverview)
     return {
       result: overview,
       lines: formatOverview(terminal, overview),

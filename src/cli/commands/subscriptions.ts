@@ -3,7 +3,7 @@ import { type ApplyResult, AverbaError, type Failure, type Plan, type Subscripti
 import { describeProblem } from '../../vocabulary/outcome.ts'
 import { defineCommand, defineGroup, exitCodes } from '../command.ts'
 import type { Say } from '../language.ts'
-import { configOption, sourceOptions, withConfigured, withLog } from '../load-config.ts'
+import { configOption, lookInto, sourceOptions, withConfigured } from '../load-config.ts'
 import { actorOption, readActor } from '../options.ts'
 import { codeOfAll, describeOutcome, endOf } from '../outcome.ts'
 import { formatInstant, formatUntil, type Line, printLine } from '../output.ts'
@@ -144,7 +144,7 @@ const listCommand = defineCommand({
   example: 'averba subscriptions list',
   notes: 'The portal is not read: averba plan does.\nExit codes: 0 listed, 1 not listed.',
   async run(terminal, { inactive, ...source }) {
-    const all = await withLog(terminal, source, averba => averba.subscriptions.list({ inactive: true }))
+    const all = await lookInto(terminal, source, averba => averba.subscriptions.list({ inactive: true }))
     const subscriptions = all.filter(({ deletedBy }) => inactive || deletedBy !== 'us')
     return { result: { subscriptions }, lines: formatSubscriptions(terminal, subscriptions) }
   },
@@ -172,10 +172,9 @@ const recoverCommand = defineCommand({
   options: configOption,
   example: 'averba subscriptions recover 2026-11-20',
   notes: 'Exit codes: 0 both days are read, 2 not known yet: averba run continues it, 1 not read.',
-  async run({ say, ...terminal }, { config }, day) {
-    const outcomes = await withConfigured({ ...terminal, say }, config, ({ subscriptions }) =>
-      subscriptions.recover(day),
-    )
+  async run(terminal, { config }, day) {
+    const { say } = terminal
+    const outcomes = await withConfigured(terminal, config, ({ subscriptions }) => subscriptions.recover(day))
     const days = [say`the day before`, day ?? say`today`]
     const lines = outcomes.map((each, i) =>
       each.status === 'settled'

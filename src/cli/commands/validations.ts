@@ -1,8 +1,9 @@
-import { AverbaError, type Call, type Views } from '../../index.ts'
+import { type Averba, AverbaError, type Call, type Views } from '../../index.ts'
 import { defineCommand, defineGroup } from '../command.ts'
-import { sourceOptions, withLog } from '../load-config.ts'
-import { actorOption, limitOption, readActor } from '../options.ts'
-import { formatInstant, type Line } from '../output.ts'
+import type { Say } from '../language.ts'
+import { lookInto, sourceOptions, withLog } from '../load-config.ts'
+import { actorOption, limitOption, readActor, readReveal, revealOptions } from '../options.ts'
+import { formatInstant, formatPair, type Line } from '../output.ts'
 import { formatTable, type Row } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 import { describeWait, toCallJson } from './effects.ts'
@@ -22,22 +23,58 @@ const listCommand = defineCommand({
   example: 'averba validations list --state inconclusive',
   notes: 'Exit codes: 0 listed, 1 not listed.',
   async run(terminal, { state, limit, ...source }) {
-    const [rows, calls] = await withLog(terminal, source, async ({ views, effects }) => {
-      const all = views.selectFrom('validations').selectAll().orderBy('validation', 'desc').limit(limit)
+    const [rows, calls] = await lookInto(terminal, source, async averba => {
+      const all = averba.views.selectFrom('validations').selectAll().orderBy('validation', 'desc').limit(limit)
       const found = await (state ? all.where('state', '=', state) : all).execute()
-      const waiting = new Set(found.filter(row => row.state === 'requested').map(row => row.validation))
-      const open = new Map<string, Call>()
-      if (waiting.size > 0)
-        for await (const call of effects.list({ state: 'open' })) {
-          if (waiting.has(call.stream)) open.set(call.stream, call)
-          if (open.size === waiting.size) break
-        }
-      return [found, open] as const
+      return [found, await findWaiting(averba, found)] as const
     })
     const validations = rows.map(row => toJson(row, calls.get(row.validation)))
     return { result: { validations }, lines: formatValidations(terminal, rows, calls) }
   },
 })
+
+/** The calls that wait, by their validation. */
+async function findWaiting({ effects }: Averba, rows: readonly ValidationRow[]): Promise<ReadonlyMap<string, Call>> {
+  const waiting = new Set(rows.filter(row => row.state === 'requested').map(row => row.validation))
+  const open = new Map<string, Call>()
+  if (waiting.size === 0) return open
+  for await (const call of effects.list({ state: 'open' })) {
+    if (waiting.has(call.stream)) open.set(call.stream, call)
+    if (open.size === waiting.size) break
+  }
+  return open
+}
+
+const showCommand = defineCommand({
+  usage: 'show <id>',
+  description:
+    'Show one validation: its state, and whether it was charged. Data of the person is shown with --data only.',
+  arguments: ["the host's id of averba validations list"],
+  options: { ...revealOptions, ...sourceOptions },
+  example: 'averba validations show order-1',
+  notes: 'Exit codes: 0 shown, 1 no validation has this id.',
+  async run(terminal, { data, actor, purpose, ...source }, id) {
+    const reveal = readReveal({ data, actor, purpose })
+    const { row, calls, revealed } = await (reveal ? withLog : lookInto)(terminal, source, async averba => {
+      const found = await requireRow(averba, id)
+      const { claims, result, note } = found
+      const opened = reveal && (await averba.subjects.reveal({ claims, result, note }, reveal))
+      return { row: found, calls: await findWaiting(averba, [found]), revealed: opened }
+    })
+    return {
+      result: { ...toJson(row, calls.get(row.validation)), ...revealed },
+      lines: formatValidation(terminal, row, calls, revealed),
+    }
+  },
+})
+
+async function requireRow({ views }: Averba, id: string): Promise<ValidationRow> {
+  const row = await views.selectFrom('validations').selectAll().where('id', '=', id).executeTakeFirst()
+  if (row) return row
+  throw new AverbaError('NOT_FOUND', 'Cannot find the validation: no validation has this id', {
+    hint: 'Use the id given to validate, not the trace id: validations.list has all of them',
+  })
+}
 
 const resolveCommand = defineCommand({
   usage: 'resolve <id>',
@@ -74,6 +111,7 @@ const resolveCommand = defineCommand({
 
 export const validationsCommands = defineGroup('validations', 'Paid validations of identities.', [
   listCommand,
+  showCommand,
   resolveCommand,
 ])
 
@@ -111,18 +149,43 @@ function* formatValidations(
 ): Iterable<string | Line> {
   const { say } = terminal
   if (rows.length === 0) return yield say`No validations.`
-  const describe = ({ state, charged, validation, again_by }: ValidationRow): string => {
-    const call = calls.get(validation)
-    if (call) return `${call.id}: ${describeWait(say, call)}`
-    if (again_by !== null) return say`paid again as ${again_by}`
-    if (state === 'inconclusive')
-      return say`perhaps done and paid, with the trace id ${traceIdOf(validation)}: find out [resolve]`
-    if (state === 'resolved') return charged === 1 ? say`charged` : say`not charged`
-    return state === 'requested' ? `averba show ${validation}` : ''
-  }
   const table = rows.map((row): Row => {
-    const cells = [row.id, row.state, formatInstant(row.requested_at), describe(row)]
+    const cells = [row.id, row.state, formatInstant(row.requested_at), describeNext(say, row, calls)]
     return { cells, ...(row.state === 'inconclusive' && { style: 'red' as const }) }
   })
   yield* formatTable(terminal, [say`ID`, say`STATE`, say`REQUESTED`, say`WHAT TO DO`], table)
+}
+
+function describeNext(
+  say: Say,
+  { state, charged, validation, again_by }: ValidationRow,
+  calls: ReadonlyMap<string, Call>,
+): string {
+  const call = calls.get(validation)
+  if (call) return `${call.id}: ${describeWait(say, call)}`
+  if (again_by !== null) return say`paid again as ${again_by}`
+  if (state === 'inconclusive')
+    return say`perhaps done and paid, with the trace id ${traceIdOf(validation)}: find out [resolve]`
+  if (state === 'resolved') return charged === 1 ? say`charged` : say`not charged`
+  return state === 'requested' ? `averba show ${validation}` : ''
+}
+
+function* formatValidation(
+  { say }: Terminal,
+  row: ValidationRow,
+  calls: ReadonlyMap<string, Call>,
+  revealed: object | undefined,
+): Iterable<string | Line> {
+  yield { text: row.id, style: 'bold' }
+  const next = describeNext(say, row, calls)
+  yield formatPair(say`state`, next === '' ? row.state : `${row.state}: ${next}`)
+  yield formatPair(say`requested`, formatInstant(row.requested_at))
+  if (row.ended_at !== null) yield formatPair(say`ended`, formatInstant(row.ended_at))
+  if (row.reused_from !== null) yield formatPair(say`answer of`, row.reused_from)
+  if (row.again_of !== null) yield formatPair(say`paid again for`, row.again_of)
+  yield formatPair(say`subject`, row.subject)
+  yield formatPair(say`trace id`, traceIdOf(row.validation))
+  yield formatPair(say`stream`, `${row.validation} (averba show ${row.validation})`)
+  if (revealed) yield* ['', ...JSON.stringify(revealed, null, 2).split('\n')]
+  else yield formatPair(say`content`, say`sealed: --data shows it`)
 }

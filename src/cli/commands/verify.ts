@@ -11,7 +11,8 @@ import {
 } from '../../verify.ts'
 import { type CommandEnd, defineCommand, exitCodes } from '../command.ts'
 import type { Say } from '../language.ts'
-import { logArgument, logOptions, readLogOptions, rejectOptions } from '../options.ts'
+import { findLog, sourceOptions } from '../load-config.ts'
+import { rejectOptions } from '../options.ts'
 import { createProgress } from '../progress.ts'
 
 const proofBytesMax = 16 * 1024 * 1024
@@ -19,15 +20,15 @@ const proofBytesMax = 16 * 1024 * 1024
 /** Exit codes by level: 0 for a level that something outside of the log confirms. */
 const levelCodes: Readonly<Record<Verdict['level'], number>> = { broken: 2, 'self-consistent': 3, held: 0, anchored: 0 }
 
-/** Adds a value to those before: an option of several values would take the store for one. */
+/** Adds a value to those before: an option of several values would take the evidence for one. */
 function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value]
 }
 
 export const verifyCommand = defineCommand({
-  usage: 'verify <store>',
+  usage: 'verify [evidence]',
   description: 'Verify a log: signatures, tree, parts, decisions and views, and report the level that it reaches.',
-  arguments: [`${logArgument}; or a folder of averba export, or a proof or disclosure of one event`],
+  arguments: ['in place of a log: a folder of averba export, or a proof or disclosure of one event'],
   options: {
     '--key <line>': {
       text: 'the verifier key line that it has to be signed with, or a file with the line; may be repeated',
@@ -38,35 +39,43 @@ export const verifyCommand = defineCommand({
       text: 'the verifier key line of another who signs checkpoints, or a file with lines; may be repeated',
       read: collect,
     },
-    ...logOptions,
+    ...sourceOptions,
   },
-  example: 'averba verify averba.sqlite',
+  example: 'averba verify --store averba.sqlite',
   notes:
     'Exit codes: 0 held (it continues a checkpoint from outside) or anchored; 1 it cannot be read; 2 broken; ' +
     '3 only self-consistent: nothing from outside confirms it.',
-  async run(terminal, { key, mark, witness, keys, rootKeyFrom }, store) {
-    const proof = readProof(store)
+  async run(terminal, { key, mark, witness, ...source }, evidence) {
+    const known = { ...(key && { keys: readKeyLines(key) }), ...(witness && { witnesses: readKeyLines(witness) }) }
+    const onProgress = createProgress(terminal)
+    const end = (result: Verdict): CommandEnd => {
+      return { result, lines: formatVerdict(terminal.say, result), code: levelCodes[result.level] }
+    }
+    if (evidence === undefined) {
+      const { highWaterMark, ...log } = await findLog(source)
+      const kept = mark ?? (await highWaterMark?.read())
+      return end(await verifyLog({ ...log, ...known, onProgress, ...(kept !== undefined && { mark: kept }) }))
+    }
+    const { config, store, keys, rootKeyFrom } = source
+    rejectOptions({ '--config': config, '--store': store, '--keys': keys, '--root-key-from': rootKeyFrom }, option => ({
+      cannot: `Cannot use ${option} with a bundle or a proof: it is for a log`,
+      hint: 'Give --key with the verifier key line of the log: a bundle is verified without its keyring',
+    }))
+    const proof = readProof(evidence)
     if (proof !== undefined) {
       const hint = 'To compare a log with a checkpoint that was kept, verify the store or an export of it'
-      rejectOptions({ '--mark': mark, '--keys': keys, '--root-key-from': rootKeyFrom }, option => ({
+      rejectOptions({ '--mark': mark }, option => ({
         ...{ cannot: `Cannot verify a proof with ${option}: it is for a whole log`, hint },
       }))
       return verifyProof(terminal.say, proof, parseKeyOptions(key), parseKeyOptions(witness))
     }
-    if (statSync(store, { throwIfNoEntry: false })?.isDirectory()) {
-      const hint = 'Give --key with the verifier key line of the log: a bundle is verified without its keyring'
-      rejectOptions({ '--keys': keys, '--root-key-from': rootKeyFrom }, option => ({
-        ...{ cannot: `Cannot verify a bundle with ${option}: it is for a store`, hint },
-      }))
+    if (!statSync(evidence, { throwIfNoEntry: false })?.isDirectory()) {
+      const hint = 'To verify a log: averba verify --store <log>'
+      throw new AverbaError('INVALID_INPUT', `Cannot verify "${evidence}": it is neither a bundle nor a proof`, {
+        hint,
+      })
     }
-    const result = await verifyLog({
-      ...readLogOptions(store, { keys, rootKeyFrom }),
-      onProgress: createProgress(terminal),
-      ...(key && { keys: readKeyLines(key) }),
-      ...(mark !== undefined && { mark }),
-      ...(witness && { witnesses: readKeyLines(witness) }),
-    })
-    return { result, lines: formatVerdict(terminal.say, result), code: levelCodes[result.level] }
+    return end(await verifyLog({ store: evidence, ...known, onProgress, ...(mark !== undefined && { mark }) }))
   },
 })
 

@@ -1,4 +1,5 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { commandToAdd } from '../../vocabulary/runtime-commands.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import { toSetupError } from './postgres-errors.ts'
 import { connectMaxMs, type PostgresPool } from './postgres-pool.ts'
@@ -88,7 +89,7 @@ async function withSession<T>(
 
 async function createPool(url: string): Promise<PostgresPool> {
   const { default: pg } = await import('pg').catch(cause => {
-    const hint = 'Add the package pg: npm install pg'
+    const hint = `Add the package pg: ${commandToAdd('pg')}`
     throw new AverbaError('MISCONFIGURED', 'Cannot open a log on PostgreSQL: its driver is not installed', {
       cause,
       hint,

@@ -39,7 +39,7 @@ export function describeLostErasures(lost: readonly LostErasure[]): string | und
 }
 
 const eraseAgain =
-  'averba erase <store> --subject <ref> --actor <ref> --requester <ref> --legal-basis <text> --backups-kept <days>'
+  'averba erase --store <log> --subject <ref> --actor <ref> --requester <ref> --legal-basis <text> --backups-kept <days>'
 const namedMax = 20
 
 /** Describes how a log is shorter than its keyring remembers; `undefined` when it is not. */

@@ -9,7 +9,7 @@ import { temporaryStore } from '../../support/temporary-folder.ts'
 test('the commands report what an operator has to know, as text and as JSON', async () => {
   const store = await makeSampleStore(2)
   const [backup, elsewhere] = [temporaryStore(), temporaryStore()]
-  const made = await averba('backup', store, backup)
+  const made = await averba('backup', '--store', store, backup)
   expect(made.out).toMatch(/The keyring is NOT in it: back up \S+log\.sqlite\.keys too/)
   expect(made.out).toMatch(/events up to 2026-11-20T12:00:00\.\d{3}Z/)
   const restored = await averba('restore', backup, elsewhere, '--keys', `${store}.keys`)
@@ -18,28 +18,28 @@ test('the commands report what an operator has to know, as text and as JSON', as
     /WARNING[\s\S]*makes them AGAIN, except unknown and parked ones[\s\S]*1 validationService\.validatePerson, unknown/,
   )
   expect(existsSync(`${elsewhere}.keys`)).toBe(true)
-  expect((await averba('doctor', elsewhere, '--deep')).out).toMatch(/No problems\.\n$/)
-  expect((await averbaJson('doctor', elsewhere)).problems).toEqual([])
+  expect((await averba('doctor', '--store', elsewhere, '--deep')).out).toMatch(/No problems\.\n$/)
+  expect((await averbaJson('doctor', '--store', elsewhere)).problems).toEqual([])
   rmSync(`${elsewhere}.keys`)
   const missing = /WRONG:\n {2}keys: the keyring is missing.* --keys on the command line/
-  await expectOutput(averba('doctor', elsewhere), missing, 1)
+  await expectOutput(averba('doctor', '--store', elsewhere), missing, 1)
   // The keyring of a backup is kept apart from it.
-  const { keys, problems } = await averbaJson('doctor', backup, '--keys', `${store}.keys`, '--deep')
+  const { keys, problems } = await averbaJson('doctor', '--store', backup, '--keys', `${store}.keys`, '--deep')
   expect([keys.path, problems]).toEqual([`${store}.keys`, []])
   const another = temporaryStore()
   await (await openAverba({ store: another })).close()
-  await expectOutput(averba('doctor', backup, '--keys', `${another}.keys`), 'WRONG:\n  keys: ', 1)
-  await expectFailure(averba('doctor', 'no-such-file'), /^NOT_FOUND: .*\nName the file of a log/)
+  await expectOutput(averba('doctor', '--store', backup, '--keys', `${another}.keys`), 'WRONG:\n  keys: ', 1)
+  await expectFailure(averba('doctor', '--store', 'no-such-file'), /^NOT_FOUND: .*\nName the file of a log/)
   const gone = temporaryStore()
   copyFileSync(`${store}.keys`, `${gone}.keys`)
-  await expectFailure(averba('doctor', gone), /^NOT_FOUND: .*\nIts keyring is there: restore a backup/)
+  await expectFailure(averba('doctor', '--store', gone), /^NOT_FOUND: .*\nIts keyring is there: restore a backup/)
 })
 
 test('a restore prints who was erased since the backup, and the command to repeat it', async () => {
   const store = temporaryStore()
   const engine = await openAverba({ store, schedules: false })
   const subject = await engine.consents.enrol({ cpf: '25774435016' })
-  expect((await averba('backup', store, `${store}.backup`)).out).toMatch(/ 2 events up to \S+, 1 part, /)
+  expect((await averba('backup', '--store', store, `${store}.backup`)).out).toMatch(/ 2 events up to \S+, 1 part, /)
   const asked = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
   const { erasedAt } = await engine.subjects.erase({ subject }, asked)
   await engine.close()
@@ -47,5 +47,7 @@ test('a restore prints who was erased since the backup, and the command to repea
   const { out } = await averba('restore', `${store}.backup`, store, '--accept-rollback')
   expect(out).toMatch(/^Lost, according to the high-water mark: at least [2-9] events\.$/m)
   expect(out).toContain('WARNING: these people were erased after the backup, and are BACK.')
-  expect(out).toContain(`erased ${erasedAt}: averba erase ${store} --subject ${subject} --actor <ref> --requester`)
+  expect(out).toContain(
+    `erased ${erasedAt}: averba erase --store ${store} --subject ${subject} --actor <ref> --requester`,
+  )
 })

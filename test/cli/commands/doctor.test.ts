@@ -28,9 +28,9 @@ test('averba doctor checks the configuration of averba run, and its exit code sh
 })
 
 test.each([
-  [['log.sqlite', '--token'], '--token with a store'],
-  [['log.sqlite', '--config', 'averba.config.ts'], '--config with a store'],
-  [['--keys', 'a.keys'], '--keys without a store'],
+  [['--store', 'log.sqlite', '--token'], '--token with --store'],
+  [['--store', 'log.sqlite', '--config', 'averba.config.ts'], '--config with --store'],
+  [['--keys', 'a.keys'], '--keys without --store'],
 ])('averba doctor refuses what it would not use: %j', async (args, words) => {
   await expectFailure(averba('doctor', ...args), `INVALID_INPUT: Cannot use ${words}`)
 })

@@ -8,7 +8,7 @@ const asked = ['--actor', 'agent-7', '--requester', 'pedido-4711', '--legal-basi
 
 test('averba erase reads the CPF from standard input, and prints the receipt again on repeat', async () => {
   const store = await makeSampleStore(2)
-  const first = await averbaWith(`${samples.cpf}\n`, 'erase', store, ...asked, '--backups-kept', '7')
+  const first = await averbaWith(`${samples.cpf}\n`, 'erase', '--store', store, ...asked, '--backups-kept', '7')
   expect(first).toMatchObject({ code: 0, err: '' })
   expect(first.out).toMatch(/^Erased \w+ at \S+: \d+ parts, 1 key, \d+ index rows?\.\n/)
   expect(first.out).toMatch(/bytes of the file were searched for \d+ pieces: 0 found\.\nUntil \S+ a backup/)
@@ -16,7 +16,7 @@ test('averba erase reads the CPF from standard input, and prints the receipt aga
   expect(first.out).not.toContain(samples.cpf)
 
   const subject = /^Erased (\w+)/.exec(first.out)?.[1] ?? ''
-  const receipt = await averbaJson('erase', store, '--subject', subject, ...asked)
+  const receipt = await averbaJson('erase', '--store', store, '--subject', subject, ...asked)
   expect(checkErasureReceipt(receipt)).toEqual([])
   expect(receipt.subject).toBe(subject)
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
@@ -31,7 +31,7 @@ test('averba erase reads the CPF from standard input, and prints the receipt aga
 test('averba erase refuses a --backups-kept that is not a number, and does not take it for 0', async () => {
   const store = await makeSampleStore(2)
   for (const days of ['', ' ', '7d', '1e3', '-1', '100000']) {
-    const refused = averbaWith(`${samples.cpf}\n`, 'erase', store, ...asked, `--backups-kept=${days}`)
+    const refused = averbaWith(`${samples.cpf}\n`, 'erase', '--store', store, ...asked, `--backups-kept=${days}`)
     expect((await expectFailure(refused, 'INVALID_INPUT')).out).toBe('')
   }
   expect(await diagnoseStore({ store })).toMatchObject({ problems: [], epochs: [1] })
@@ -40,10 +40,12 @@ test('averba erase refuses a --backups-kept that is not a number, and does not t
 test('averba erase repeated with its --keep prints the receipt, and without it erases the rest', async () => {
   const store = await makeSampleStore(2)
   const keep = ['--keep', 'validation.result']
-  const first = JSON.parse((await averbaWith(`${samples.cpf}\n`, 'erase', store, ...asked, ...keep, '--json')).out)
+  const first = JSON.parse(
+    (await averbaWith(`${samples.cpf}\n`, 'erase', '--store', store, ...asked, ...keep, '--json')).out,
+  )
   expect(first.keeps).toEqual(['validation.result'])
   const others = '--actor agent-7 --requester pedido-4712 --legal-basis x'.split(' ')
-  const again = ['erase', store, '--subject', first.subject, ...others]
+  const again = ['erase', '--store', store, '--subject', first.subject, ...others]
   expect(await averbaJson(...again, ...keep)).toEqual(first)
   expect(await averbaJson(...again)).toMatchObject({ keeps: [], requester: 'pedido-4712', destroyed: { keys: 1 } })
   const help = (await averba('erase', '--help')).out
@@ -61,7 +63,7 @@ test('the errors of averba erase hold no personal data', async () => {
     ['PERSONAL_ID', samples.cpf, store, '--requester', samples.cpf],
     ['INVALID_INPUT', samples.cpf, store, '--keep', 'everything'],
   ] as const) {
-    const erasing = averbaWith(cpf && `${cpf}\n`, 'erase', path, ...asked, ...more)
+    const erasing = averbaWith(cpf && `${cpf}\n`, 'erase', '--store', path, ...asked, ...more)
     expect((await expectFailure(erasing, new RegExp(`^${code}:`))).err).not.toMatch(
       /52998224725|12345678900|25774435016/,
     )

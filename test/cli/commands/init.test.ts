@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { configTemplate } from '../../../src/api/config-template.ts'
 import { type ListedOption, listOptions } from '../../../src/api/option.ts'
 import { optionsSchema } from '../../../src/api/options.ts'
+import portuguese from '../../../src/cli/portuguese-config.json' with { type: 'json' }
 import { averba, averbaJson, expectFailure, expectOutput } from '../../support/command-line.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -20,6 +21,23 @@ test('averba init writes to --dir, prints the next steps, and overwrites only wi
   expect(await averbaJson('init', '--dir', dir, '--force')).toMatchObject({ file: written })
   expect(readFileSync(written, 'utf8')).toBe(configTemplate())
   await expectFailure(averba('init', '--dir', written), 'INVALID_INPUT: Cannot make the folder')
+})
+
+test('with --lang pt-BR the comments are Portuguese, each of them, and the options are the same', async () => {
+  const said = new Set<string>()
+  const english = configTemplate(comment => {
+    said.add(comment)
+    return comment
+  })
+  expect([...said].sort()).toEqual(Object.keys(portuguese).sort())
+  const dir = temporaryFolder()
+  expect((await averba('init', '--dir', dir, '--lang', 'pt-BR')).code).toBe(0)
+  const written = readFileSync(join(dir, 'averba.config.ts'), 'utf8')
+  expect(written).toContain('// O caminho do arquivo SQLite')
+  expect(written).toContain("env('AVERBA_CONSENT_PASSPHRASE'), // quando a chave é cifrada")
+  expect(written).not.toMatch(/ (the|of|that|which|by default) /)
+  const options = (text: string) => text.split('\n').filter(line => /^ *'?[\w.]+'?: /.test(line))
+  expect(options(written)).toEqual(options(english))
 })
 
 test('the configuration has every option, and reads every secret from the environment', () => {

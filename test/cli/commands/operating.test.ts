@@ -1,3 +1,4 @@
+import { existsSync, rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { type AverbaOptions, staticHeaders } from '../../../src/index.ts'
 import type { World, WorldOptions } from '../../../src/simulation/index.ts'
@@ -76,10 +77,10 @@ test('a stuck call is found, explained, released, parked and given up, while ano
   expect(shown.out).not.toContain('Maria')
 
   // Without --actor nobody would be accountable.
-  await expectFailure(run(`effects park ${effect}`), "required option '--actor <ref>'")
+  await expectFailure(run(`effects park ${effect}`), '--actor is missing')
   await expectFailure(run(`effects park ${by}`), 'neither ids nor what selects')
   const park = `effects park --service validationService ${by}`
-  await expectOutput(run(`${park} --dry-run`), '2 calls: 2 found.\nNothing was done.')
+  await expectOutput(run('effects park --service validationService --dry-run'), '2 calls: 2 found.\nNothing was done.')
   const both = { code: 0, out: `accepted  ${effect}\naccepted  ${other}\n2 calls: 2 accepted.\n` }
   expect(await run(park)).toMatchObject(both)
   const again = await run(`effects park ${effect} x/1/0 --json ${by}`)
@@ -88,7 +89,7 @@ test('a stuck call is found, explained, released, parked and given up, while ano
   // Ids and filters together could be read both ways, and a dry run looks each one up.
   await expectFailure(run(`effects park ${effect} --service portal ${by}`), 'Cannot use --service with ids')
   const found = /^found {2}\S+\nfailed {2}x\/1\/0 {2}NOT_FOUND: /
-  await expectOutput(run(`effects retry ${effect} x/1/0 --dry-run ${by}`), found, 1)
+  await expectOutput(run(`effects retry ${effect} x/1/0 --dry-run`), found, 1)
 
   setDown(false)
   await run(`effects retry ${effect} ${by}`)
@@ -203,6 +204,19 @@ test('a validation that may have been paid is shown by status and by its list, a
     expect(await run(`${resolve} ${verdict}`)).toMatchObject({ code: 0, out: `order-1: recorded as ${words}.\n` })
   const resolved = { id: 'order-1', charged: false, traceId: expect.stringMatching(/^\w{26}$/) }
   expect(await read('validations list')).toMatchObject({ validations: [resolved] })
+
+  await expectFailure(run('validations show order-2'), 'NOT_FOUND: Cannot find the validation')
+  const shown = await run('validations show order-1')
+  expect(shown.out).toMatch(/^order-1\nstate +resolved: not charged\nrequested +\S+Z\nended +\S+Z\n/)
+  expect(shown.out).not.toContain('Maria')
+  expect(await read('validations show order-1')).toMatchObject(resolved)
+  const inPortuguese = await run('validations show order-1 --lang pt-BR')
+  expect(inPortuguese.out).toMatch(
+    /^order-1\nestado +resolved: não cobrada\npedida .*\nterminou [\s\S]*lacrado: --data o mostra\n$/,
+  )
+  const seen = await run(`validations show order-1 --data ${by} --purpose`, 'ticket 12')
+  expect(seen.out).toContain('Maria')
+  expect(await eventsOf(world, 'reveal.recorded')).toMatchObject([{ actor, data: { purpose: 'ticket 12' } }])
   await expectOutput(run('status'), /Nothing needs a person\.\n$/)
 })
 
@@ -221,13 +235,15 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   const decided = `consents revoke --controller ${controller} --status ATIVO ${by} --reason`
   await expectOutput(act(decided, 'the controller left'), '1 consent: 1 done.')
   expect(await eventsOf(world, 'consent.revoked')).toHaveLength(1)
+  await expectFailure(act(`consents sync --subject ${subject}`), '--actor is missing')
+  await expectOutput(act(`consents sync --subject ${subject} --dry-run`), `found  ${subject}`)
   const done = (who: string) => ({ code: 0, out: `done  ${who}\n1 subject: 1 done.\n` })
-  expect(await act(`consents sync --controller ${controller}`)).toMatchObject(done(subject))
+  expect(await act(`consents sync --controller ${controller} ${by}`)).toMatchObject(done(subject))
 
   // One that was never read has no rows yet.
   const fresh = await world.averba.consents.enrol({ cpf: '52998224725' })
-  expect(await act(`consents sync --subject ${fresh}`)).toMatchObject(done(fresh))
-  await expectOutput(act('consents sync --subject nobody'), 'NOT_FOUND', 1)
+  expect(await act(`consents sync --subject ${fresh} ${by}`)).toMatchObject(done(fresh))
+  await expectOutput(act(`consents sync --subject nobody ${by}`), 'NOT_FOUND', 1)
 
   // A revocation that cannot be made is wanted until somebody gives it up.
   const [left] = await world.averba.consents.list({ subject, status: 'ATIVO' })
@@ -320,4 +336,34 @@ test('what a log needs is said in Portuguese when the terminal or --lang asks fo
   await expectFailure(averba('status', '--lang', 'fr'), 'Use en or pt-BR')
   const help = averba('effects', 'list', '--help', '--lang', 'pt-BR')
   await expectOutput(help, /^Uso: averba effects list .*\n\nLista as chamadas/)
+})
+
+test('a command that only looks leaves a missing mark missing, and says so in words, or in JSON with --json', async () => {
+  const { world, store, run } = await openOnFile()
+  world.averba.log.follow('erp', ['subject.enrolled'], async () => {
+    throw new Error('the ERP is down')
+  })
+  await world.averba.consents.enrol({ cpf: world.samples.cpf })
+  await passTime(world, dayMs, 14)
+  await world.averba.close()
+  rmSync(`${store}.mark`)
+  const warned = 'ERROR: the high-water mark is missing: find out who changed it, since a rollback goes unnoticed'
+  const looks = [
+    'status',
+    'log',
+    'followers list',
+    'effects list',
+    'validations list',
+    'notifications list',
+    'consents list',
+  ]
+  for (const look of [...looks, 'subscriptions list', 'show subject-nobody'])
+    expect((await run(look)).err, look).toContain(`${warned} (ROLLED_BACK)\n`)
+  const inPortuguese = 'ERRO: a marca falta: descubra quem a alterou, pois um retrocesso passa despercebido'
+  expect((await run('status --lang pt-BR')).err).toBe(`${inPortuguese} (ROLLED_BACK)\n`)
+  expect(JSON.parse((await run('status --json')).err)).toMatchObject({ level: 'error', error: 'ROLLED_BACK' })
+  expect(existsSync(`${store}.mark`)).toBe(false)
+  expect(await run(`followers skip erp ${by}`)).toMatchObject({ code: 0, err: expect.stringContaining(warned) })
+  expect(existsSync(`${store}.mark`)).toBe(true)
+  expect(await run('status')).toMatchObject({ err: '' })
 })

@@ -10,13 +10,13 @@ const verify = (file: string, ...more: string[]) => averba('verify', file, '--ke
 
 test('the proof of one event verifies with its key only, and not when it is changed', async () => {
   const file = join(temporaryFolder(), 'event.tlog-proof')
-  expect((await averba('prove', store, '100', '--out', file)).code).toBe(0)
+  expect((await averba('prove', '--store', store, '100', '--out', file)).code).toBe(0)
   const { isProven, header } = await averbaJson('verify', file, '--key', key)
   expect(isProven).toBe(true)
   const { position, stream, version } = JSON.parse(header)
   expect(position).toBe(100)
   const text = readFileSync(file, 'utf8')
-  expect((await averba('prove', store, `${stream}/${version}`)).out).toBe(text)
+  expect((await averba('prove', '--store', store, `${stream}/${version}`)).out).toBe(text)
 
   for (const change of [
     (from: string) => from.replace('index 99', 'index 98'),
@@ -32,7 +32,7 @@ test('the proof of one event verifies with its key only, and not when it is chan
   writeFileSync(file, text)
   const foreign = readFileSync(join(await exportOther(), 'key'), 'utf8').trim()
   expect((await averba('verify', file, '--key', foreign)).code).toBe(2)
-  expect((await averba('prove', store, '1000000')).code).toBe(1)
+  expect((await averba('prove', '--store', store, '1000000')).code).toBe(1)
 })
 
 test('one record is disclosed with its file and the key of the log, and only its parts', async () => {
@@ -40,11 +40,11 @@ test('one record is disclosed with its file and the key of the log, and only its
   const leaves = readFileSync(join(bundle, 'leaves.ndjson'), 'utf8').split('\n')
   const position = leaves.findIndex(line => line.includes('"stream":"validation-') && line.includes('"recordKey"')) + 1
   const disclose = (out: string, ...args: string[]) =>
-    averba('prove', store, `${position}`, '--disclose', '--out', out, ...args)
+    averba('prove', '--store', store, `${position}`, '--disclose', '--out', out, ...args)
   for (const few of [[], ['--actor', 'auditoria-3'], ['--purpose', 'auditoria 2026-17']])
     await expectFailure(disclose(file, ...few), 'INVALID_INPUT')
   const given = ['--actor', 'auditoria-3', '--purpose', 'auditoria 2026-17']
-  const events = async () => (await averbaJson('doctor', store)).position
+  const events = async () => (await averbaJson('doctor', '--store', store)).position
   const before = await events()
   // What nobody can be given is not disclosed, and not recorded as such.
   await expectFailure(disclose(temporaryFolder(), ...given), 'INVALID_INPUT')
@@ -63,7 +63,7 @@ test('one record is disclosed with its file and the key of the log, and only its
   expect((await averba('verify', file, '--key', lines)).code).toBe(0)
   expect((await averba('verify', file, '--key', temporaryFolder())).code).toBe(1)
   // A bundle has no keyring: one that is named is not silently left out.
-  await expectFailure(averba('verify', temporaryFolder(), '--keys', 'nosuch'), 'Cannot verify a bundle with --keys')
+  await expectFailure(averba('verify', temporaryFolder(), '--keys', 'nosuch'), 'Cannot use --keys with a bundle')
   // Without the key of the log nobody tells whose it is.
   expect((await averba('verify', file)).code).toBe(1)
 

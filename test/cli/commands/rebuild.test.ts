@@ -19,7 +19,7 @@ async function givenLog(): Promise<string> {
 test('averba rebuild corrects and reports a different row, and the next run finds none', async () => {
   const store = await givenLog()
   useDatabase(store, database => database.exec("update subjects set origin = 'validation' where rowid = 1"))
-  await expectOutput(averba('rebuild', store), /^subjects: 2 rows, 1 differed$/m, 1)
+  await expectOutput(averba('rebuild', '--store', store), /^subjects: 2 rows, 1 differed$/m, 1)
   const views = [{ view: 'subjects', rows: 2, differences: 0, examples: [] }]
   expect(await averbaJson('rebuild', store, '--view', 'subjects')).toEqual({ isWhole: true, views })
 })
@@ -29,16 +29,16 @@ test('Ctrl-C interrupts averba rebuild between two pages, and the next run conti
   const filling = await openStore({ path: store })
   await append(filling, 3_000)
   await filling.close()
-  const rebuilding = startCommand(['rebuild', store, '--json'], { isTTY: true })
+  const rebuilding = startCommand(['rebuild', '--store', store, '--json'], { isTTY: true })
   await rebuilding.progress
   const { out } = await expectOutput(rebuilding.stop('SIGINT'), '', 1)
   const { isWhole, views } = JSON.parse(out)
   expect([isWhole, views.length < 9]).toEqual([false, true])
-  expect(await averbaJson('rebuild', store)).toMatchObject({ isWhole: true, views: { length: 9 } })
+  expect(await averbaJson('rebuild', '--store', store)).toMatchObject({ isWhole: true, views: { length: 9 } })
 })
 
 test('averba rebuild refuses a missing file and an unknown view', async () => {
-  await expectFailure(averba('rebuild', join(tmpdir(), 'nowhere.sqlite')), /^NOT_FOUND/)
+  await expectFailure(averba('rebuild', '--store', join(tmpdir(), 'nowhere.sqlite')), /^NOT_FOUND/)
   const noView = /^INVALID_INPUT: .*no such view\nThe views are .*\bconsents\b/
-  await expectFailure(averba('rebuild', await givenLog(), '--view', 'nothing'), noView)
+  await expectFailure(averba('rebuild', '--store', await givenLog(), '--view', 'nothing'), noView)
 })

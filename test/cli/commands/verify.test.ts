@@ -1,8 +1,9 @@
-import { copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Verdict, verifyLog } from '../../../src/index.ts'
 import { averba, averbaJson, expectFailure, expectJson, expectOutput } from '../../support/command-line.ts'
+import { configFile } from '../../support/config-file.ts'
 import { changeBundle, exportOther, exportSample, forgeries } from '../../support/exported-logs.ts'
 import { copyStore } from '../../support/sample-store.ts'
 import { temporaryFolder, temporaryStore } from '../../support/temporary-folder.ts'
@@ -21,8 +22,12 @@ test('a bundle is verified by averba: self-consistent alone, held with a kept ch
 })
 
 test('a replay says how much it repeated, and one of nothing has not succeeded', async () => {
-  await expectOutput(averba('replay', store), 'All results are equal')
-  await expectOutput(averba('replay', store, '--until', '0'), 'Nothing was repeated: look at --until and --against.', 1)
+  await expectOutput(averba('replay', '--store', store), 'All results are equal')
+  await expectOutput(
+    averba('replay', '--store', store, '--until', '0'),
+    'Nothing was repeated: look at --until and --against.',
+    1,
+  )
 })
 
 test.each(forgeries)('a bundle is broken with %s', async (_, file, change) => {
@@ -55,45 +60,74 @@ test.each(['parts.ndjson', 'key'])('a bundle whose %s cannot be read gives an er
 
 test('a bundle is reported as missing in another folder, and does not overwrite another one', async () => {
   await expectFailure(averba('verify', temporaryFolder()), /^NOT_OURS: .* holds no export of a log\n/)
-  await expectFailure(averba('export', store, '--dir', bundle), 'INVALID_INPUT')
+  await expectFailure(averba('export', '--store', store, '--dir', bundle), 'INVALID_INPUT')
 })
 
 test('averba verify reports the level of a store, with its exit code, and what is not proven', async () => {
-  await expectOutput(averba('verify', store), /level {8}held[\s\S]*This does not prove:/)
-  await expectOutput(averba('verify', '--key', key, store), 'No key of a witness was given.')
+  await expectOutput(averba('verify', '--store', store), /level {8}held[\s\S]*This does not prove:/)
+  await expectOutput(averba('verify', '--key', key, '--store', store), 'No key of a witness was given.')
   const unmarked = copyStore(store)
-  expect((await averba('verify', unmarked)).code).toBe(3)
+  expect((await averba('verify', '--store', unmarked)).code).toBe(3)
   writeFileSync(`${unmarked}.mark`, 'junk')
-  await expectOutput(averba('verify', unmarked), 'FAULT        mark', 2)
+  await expectOutput(averba('verify', '--store', unmarked), 'FAULT        mark', 2)
   copyFileSync(`${store}.mark`, `${unmarked}.mark`)
   // Evidence that is none says nothing about the log.
   for (const [end, words] of [
     ['.keys', /^INVALID_INPUT: .* it is not a signed checkpoint\n/],
     ['.nowhere', /^NOT_FOUND: Cannot compare the log with/],
   ] as const)
-    await expectFailure(averba('verify', unmarked, '--mark', store + end), words)
-  expect((await averba('verify', `${store}.nowhere`)).code).toBe(1)
-  expect((await averba('verify', store, '--key', 'x')).code).toBe(1)
+    await expectFailure(averba('verify', '--store', unmarked, '--mark', store + end), words)
+  expect((await averba('verify', '--store', `${store}.nowhere`)).code).toBe(1)
+  expect((await averba('verify', '--store', store, '--key', 'x')).code).toBe(1)
+})
+
+test('averba verify says how a log is named, and takes the one of the configuration', async () => {
+  const named = /^INVALID_INPUT: Cannot verify ".*": it is neither a bundle nor a proof\n.* --store <log>\n$/
+  await expectFailure(averba('verify', store), named)
+  const config = ['--config', configFile({ store })]
+  await expectOutput(averba('verify', ...config), 'level        held')
+  await expectOutput(averba('prove', '1', ...config), 'c2sp.org/tlog-proof@v1')
+  await expectOutput(averba('replay', ...config), 'All results are equal')
+  const copied = join(temporaryFolder(), 'copy.sqlite')
+  await expectOutput(averba('backup', copied, ...config), copied)
+  const empty = join(temporaryFolder(), 'averba.config.ts')
+  writeFileSync(empty, 'export default {}')
+  await expectFailure(averba('verify', '--config', empty), 'it names no store')
+})
+
+test('averba verify compares the log with the mark of the configuration', async () => {
+  const text = readFileSync(`${store}.mark`, 'utf8')
+  const copy = copyStore(store)
+  rmSync(`${copy}.mark`, { force: true })
+  const highWaterMark = { read: async () => text, write: async () => undefined }
+  expect((await averba('verify', '--config', configFile({ store: copy }))).code).toBe(3)
+  expect((await averba('verify', '--config', configFile({ store: copy, highWaterMark }))).code).toBe(0)
+  // No file of its own is left beside a log whose host keeps the mark.
+  const dir = join(temporaryFolder(), 'bundle')
+  expect((await averba('export', '--dir', dir, '--config', configFile({ store: copy, highWaterMark }))).code).toBe(0)
+  expect(existsSync(`${copy}.mark`)).toBe(false)
 })
 
 test('averba verify finds what keeps the log from being opened: a foreign trigger', async () => {
   const copy = copyStore(store)
   useDatabase(copy, database => database.exec('create trigger z after insert on event begin delete from part; end'))
   const fault = /FAULT {8}schema: 1\n +the log cannot be opened: .*trigger "z"/
-  await expectOutput(averba('verify', copy), fault, 2)
+  await expectOutput(averba('verify', '--store', copy), fault, 2)
 })
 
 test('averba verify and doctor say of the keyring of another log only that it is', async () => {
   const [copy, other] = [copyStore(store), temporaryStore()]
   await (await openEngine({ store: other })).close()
   copyFileSync(`${other}.keys`, `${copy}.keys`)
-  expect((await expectJson(2, 'verify', copy)).faults).toMatchObject([{ check: 'keys', count: 1 }])
-  expect((await expectJson(1, 'doctor', copy, '--deep')).problems).toEqual(['keys: the keyring belongs to another log'])
+  expect((await expectJson(2, 'verify', '--store', copy)).faults).toMatchObject([{ check: 'keys', count: 1 }])
+  expect((await expectJson(1, 'doctor', '--store', copy, '--deep')).problems).toEqual([
+    'keys: the keyring belongs to another log',
+  ])
 })
 
 test('averba verify fails without a verdict when it cannot read the keyring', async () => {
   const copy = copyStore(store)
   rmSync(`${copy}.keys`)
   mkdirSync(`${copy}.keys`)
-  await expectFailure(averba('verify', copy), /^STORE_UNSAFE: Cannot read ".*\.keys": EISDIR\n/)
+  await expectFailure(averba('verify', '--store', copy), /^STORE_UNSAFE: Cannot read ".*\.keys": EISDIR\n/)
 })

@@ -76,7 +76,7 @@ test('a log that was put back where it is continues with a record of it, and sen
   const { store, backup } = await backedUp()
   copyFileSync(backup, store)
   await refuses('ROLLED_BACK', openEngine({ store }), { hint: expect.stringContaining('averba resume') })
-  const { code, out } = await averba('resume', store)
+  const { code, out } = await averba('resume', '--store', store)
   expect(code).toBe(0)
   expect(out).toMatch(
     /^The log of \d+ events up to .+ continues as log_\w+, and has recorded that\.\nLost, .+: at least \d+ events\.\n/,
@@ -89,7 +89,7 @@ test('a log that was put back where it is continues with a record of it, and sen
   expect(world.sent.filter(each => each.includes('validacao'))).toEqual([])
   expect(world.sent.filter(each => each.includes('consentimento'))).not.toEqual([])
   valueOf(await validate(world.averba, 'paid-3'))
-  expect(await averba('resume', `${store}.none`)).toMatchObject(failedWith(/^NOT_FOUND/))
+  expect(await averba('resume', '--store', `${store}.none`)).toMatchObject(failedWith(/^NOT_FOUND/))
 })
 
 test('a restore that is interrupted, or that SQLite could not complete, leaves no store and can be repeated', async () => {
@@ -205,7 +205,7 @@ test('checks of a restored log report subjects erased after the backup until the
   const { lostErasures } = await restore()
   expect(lostErasures).toMatchObject([{ subject, at: erasedAt }, { subject: partly }])
   const problem = expect.stringMatching(
-    `^erasures: 2 erasures are missing in this log, since ${erasedAt}.*, with averba erase <store> --subject <ref> ` +
+    `^erasures: 2 erasures are missing in this log, since ${erasedAt}.*, with averba erase --store <log> --subject <ref> ` +
       `--actor <ref> --requester <ref> --legal-basis <text> --backups-kept <days>: ${subject}, ${partly}$`,
   )
   expect((await diagnoseStore({ store })).problems).toEqual([problem])
