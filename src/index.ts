@@ -119,7 +119,6 @@ export { type CommandOptions, type Outcome, OutcomeError, type RecordOptions, va
 export type { PartKind, RecordKind } from './vocabulary/part-kinds.ts'
 export { isCnpj, isCpf, parseCnpj, parseCpf } from './vocabulary/tax-numbers.ts'
 
-/** A function whose file is loaded at its first call, so that importing the package takes little time. */
 /** Says what Deno does not permit as an error with a code. */
 function withDenied<A extends readonly unknown[], T>(work: (...args: A) => Promise<T>): (...args: A) => Promise<T> {
   return (...args) =>
@@ -128,6 +127,7 @@ function withDenied<A extends readonly unknown[], T>(work: (...args: A) => Promi
     })
 }
 
+/** A function whose file is loaded at its first call, so that importing the package takes little time. */
 type Lazily<F extends (...args: never[]) => unknown> = (...args: Parameters<F>) => Promise<Awaited<ReturnType<F>>>
 
 /**

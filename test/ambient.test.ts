@@ -92,6 +92,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'console/assets.ts': 'the script of a page, in a browser',
       'pages/page-script.ts': 'uses the crypto of the browser',
       'proof/encoding.ts': 'detects the runtime, for its fastest hash',
+      'vocabulary/runtime-commands.ts': 'detects the runtime, for its commands',
     },
   },
   'the streams, signals and end of the process': {

@@ -41,7 +41,7 @@ function translateBeginning(translate: Translate): string {
         .map(line => ` * ${line}\n`)
         .join('')
     })
-    .replace(/(?<=^\/\*\* ).+(?= \*\/$)/gm, text => translate(text))
+    .replace(/^\/\*\* (.+) \*\/$/gm, (_, text) => `/** ${translate(text)} */`)
 }
 
 /** See `configTemplate` of src/index.ts. */
@@ -59,7 +59,7 @@ function writeOption(
   const comments = wrap(translate(comment), 117 - indent.length).map(line => `${indent}// ${line}`)
   if (value !== undefined) {
     const mark = isShown ? '' : '// '
-    const text = value.replace(/(?<=, \/\/ ).+$/gm, translate)
+    const text = value.replace(/, \/\/ (.+)$/gm, (_, said) => `, // ${translate(said)}`)
     return [...comments, ...`${key}: ${text},`.split('\n').map(line => `${indent}${mark}${line}`)]
   }
   const inner = isList ? `${indent}    ` : `${indent}  `

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { type Averba, AverbaError, type AverbaOptions, type Keys, type LogLine, openAverba } from '../index.ts'
 import { isFileError } from '../vocabulary/file-errors.ts'
 import { isOnPostgres, markPath } from '../vocabulary/names.ts'
-import { commandToAdd, commandToRun } from '../vocabulary/runtime-commands.ts'
+import { commandToAdd, commandToRun, isDeno } from '../vocabulary/runtime-commands.ts'
 import type { Say } from './language.ts'
 import { type LogOptions, logOptions, readLogOptions, rejectOptions } from './options.ts'
 import { printError } from './output.ts'
@@ -40,7 +40,7 @@ function loadError(cause: unknown, path: string): AverbaError {
   const make = (reason: string, hint: string) =>
     new AverbaError('MISCONFIGURED', `Cannot load "${path}": ${reason}`, { cause, hint })
   const hint =
-    cause instanceof SyntaxError && !('Deno' in globalThis)
+    cause instanceof SyntaxError && !isDeno
       ? `Its package.json needs the type module (npm pkg set type=module). If it has it, run the file alone: ${commandToRun(path)}`
       : `Run it alone to see where and why: ${commandToRun(path)}`
   // Our own texts hold no secret.

@@ -1,4 +1,5 @@
-const isDeno = 'Deno' in globalThis
+/** Whether Deno runs this process, and not Node. */
+export const isDeno = 'Deno' in globalThis
 
 /** The command with which a user of this runtime runs a file. */
 export function commandToRun(file: string): string {

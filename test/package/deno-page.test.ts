@@ -82,7 +82,7 @@ test('the receiver of the page stores, handles and stops, and a missing permissi
 })
 
 test('a missing permission is an error of averba that names the flag, for a host and for a call', async () => {
-  const [script, store] = [join(root, 'test/whole/denied-on-deno.ts'), join(folderInPackage(), 'inbox.sqlite')]
+  const [script, store] = [join(root, 'test/package/denied-on-deno.ts'), join(folderInPackage(), 'inbox.sqlite')]
   const { stdout } = await promisify(execFile)(deno, ['run', ...always, '--allow-read', script, store], {
     cwd: root,
     env,

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
+import { isDeno } from '../../vocabulary/runtime-commands.ts'
 import type { CheckResult } from '../health-check.ts'
 import type { HostOptions } from '../options.ts'
 
@@ -9,7 +10,7 @@ import type { HostOptions } from '../options.ts'
  * for a port that it was not allowed.
  */
 export async function checkPorts({ run }: HostOptions): Promise<CheckResult | undefined> {
-  if (run === undefined || 'Deno' in globalThis) return undefined
+  if (run === undefined || isDeno) return undefined
   const { receiver, host = '127.0.0.1', port = 9464 } = run
   const receiverPort = receiver?.port ?? 443
   const [forRun, forReceiver] = [createServer(), createServer()]

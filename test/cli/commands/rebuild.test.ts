@@ -21,7 +21,7 @@ test('averba rebuild corrects and reports a different row, and the next run find
   useDatabase(store, database => database.exec("update subjects set origin = 'validation' where rowid = 1"))
   await expectOutput(averba('rebuild', '--store', store), /^subjects: 2 rows, 1 differed$/m, 1)
   const views = [{ view: 'subjects', rows: 2, differences: 0, examples: [] }]
-  expect(await averbaJson('rebuild', store, '--view', 'subjects')).toEqual({ isWhole: true, views })
+  expect(await averbaJson('rebuild', '--store', store, '--view', 'subjects')).toEqual({ isWhole: true, views })
 })
 
 test('Ctrl-C interrupts averba rebuild between two pages, and the next run continues', async () => {
