@@ -89,14 +89,17 @@ export async function withConfigured<T>(
   { mustExist = false, onlyLooks = false } = {},
 ): Promise<T> {
   const options = await loadConfig(file)
-  const { store } = options
-  const isFile = typeof store === 'string' && store !== ':memory:' && !isOnPostgres(store)
-  if (mustExist && isFile && !existsSync(store)) {
+  const { store, keyring } = options
+  // A log on a server whose keyring exists is not created either: a missing one is refused.
+  const first = typeof store === 'string' && isOnPostgres(store) ? keyring : store
+  if (mustExist && typeof first === 'string' && first !== ':memory:' && !existsSync(first)) {
     const hint = 'Run it in the folder of the log, or give the store an absolute path in the configuration'
-    throw new AverbaError('NOT_FOUND', `Cannot open "${resolve(store)}": the file is missing`, { hint })
+    throw new AverbaError('NOT_FOUND', `Cannot open "${resolve(first)}": the file is missing`, { hint })
   }
-  const given = { ...options, ...(onlyLooks && typeof store === 'string' && markToRead(options)) }
-  return withOpen({ ...given, logger: toErrors(terminal) }, work)
+  // Who only looks asks no third party for a signature.
+  const { anchor, ...others } = options
+  const looking = { ...others, ...(typeof store === 'string' && markToRead(options)) }
+  return withOpen({ ...(onlyLooks ? looking : options), logger: toErrors(terminal) }, work)
 }
 
 /** Which log: the same for every command that works on one. */
@@ -153,6 +156,14 @@ function markToRead({ store, highWaterMark }: Pick<AverbaOptions, 'store' | 'hig
   return (highWaterMark || path !== undefined) && { highWaterMark: { read, write: async () => undefined } }
 }
 
+/** Requires that the log is named: what changes a whole log is not done to the one that happens to be here. */
+export function requireNamed({ config, store }: SourceValues, cannot: string): void {
+  if (config !== undefined || store !== undefined) return
+  throw new AverbaError('INVALID_INPUT', cannot, {
+    hint: 'Name it with --store, or with --config',
+  })
+}
+
 /**
  * Finds the log that the options name, for work on it that opens no engine.
  *
@@ -202,7 +213,9 @@ function toErrors(terminal: Terminal): NonNullable<AverbaOptions['logger']> {
 
 function formatLogLine(say: Say, { level, message, ...fields }: LogLine): string {
   const mark = { info: '', warn: say`WARNING: `, error: say`ERROR: ` }[level]
-  const details = Object.values(fields).map(each => say.message(String(each)))
+  const details = Object.entries(fields).map(([name, value]) =>
+    typeof value === 'number' ? `${name} ${value}` : say.message(String(value)),
+  )
   return `${mark}${say.message(message)}${details.length > 0 ? ` (${details.join(', ')})` : ''}`
 }
 

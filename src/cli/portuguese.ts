@@ -584,8 +584,8 @@ export const portuguese: Readonly<Record<string, string>> = {
     'Ainda não completo: execute de novo este comando com --subject, ou um processo.',
   'Renewed with epoch {}: {}.': 'Renovado com a época {}: {}.',
   '{} bytes of the file were searched for {}: {} found.': '{} bytes do arquivo, procurados por {}: {} achados.',
-  'It has no high-water mark yet: the next opening says so, and makes one.':
-    'Ainda não tem marca: a próxima abertura o diz, e a cria.',
+  'It has no high-water mark yet: the next process says so, and makes one.':
+    'Ainda não tem marca: o próximo processo o diz, e a cria.',
   'Not searched for, since the file was not rewritten: {}. Run VACUUM while nothing uses it.':
     'Não procurado, pois o arquivo não foi reescrito: {}. Execute VACUUM quando nada o usar.',
   'As long as the key is kept, backups of the store can open the data.':
@@ -605,8 +605,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   'The log of {} up to {} continues as {}, and has recorded that.':
     'O registro de {} até {} continua como {}, e guardou isso.',
   'Lost, according to the high-water mark: at least {}.': 'Perdido, segundo a marca: ao menos {}.',
-  'These calls were pending then, and may have been made since. All but readings become unknown:':
-    'Estas chamadas estavam pendentes, e podem ter sido feitas desde então. Todas, menos leituras, passam a desconhecidas:',
+  'These calls were pending then, and may have been made since. In the next process all but readings become unknown:':
+    'Estas chamadas estavam pendentes, e podem ter sido feitas desde então. No próximo processo todas, menos leituras, passam a desconhecidas:',
   '{}: {}, checked. Later events are not in it.': '{}: {}, conferido. Eventos posteriores não estão nele.',
   'Its keyring is {}.': 'O chaveiro é {}.',
   'The log continues as {}, and has recorded that.': 'O registro continua como {}, e guardou isso.',
@@ -748,8 +748,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   'WARNING: ': 'AVISO: ',
   'Exit codes: 0 shown, 1 no validation has this id.':
     'Códigos de saída: 0 mostrada, 1 nenhuma validação tem este identificador.',
-  'Show one validation: its state, and whether it was charged. Data of the person is shown with --data only.':
-    'Mostra uma validação: o estado, e se foi cobrada. Os dados da pessoa só aparecem com --data.',
+  'Show one validation: its state, and of a resolved one whether it was charged. Data of the person is shown with --data only.':
+    'Mostra uma validação: o estado e, de uma apurada, se foi cobrada. Os dados da pessoa só aparecem com --data.',
   'answer of': 'resposta de',
   ended: 'terminou',
   'erased {}: averba erase --store {} --subject {} --actor <ref> --requester <ref> --legal-basis <text> --backups-kept <days>':

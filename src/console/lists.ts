@@ -105,7 +105,13 @@ export function showValidations(page: Page): Promise<Html> {
       ['validations/not-charged', texts.isNotCharged, 0],
     ] as const
     // A wrong one can be corrected.
-    return html`${answers.map(([act, label, is]) => (charged === is ? label : actForm(page, act, label, { id }, note)))}`
+    return html`${answers.map(([act, label, is]) => charged !== is && actForm(page, act, label, { id }, note))}`
+  }
+  const stateOf = ({ state, charged }: Views['validations']): string => {
+    if (state === 'declined') return texts.noResult
+    const said = words.validationStates[state] ?? state
+    if (state !== 'resolved') return said
+    return `${said}; ${charged === 1 ? words.charged : words.notCharged}`
   }
   return showRows(page, texts.validations, {
     ...{ view: 'validations', key: 'validation', equal: ['state'] },
@@ -113,10 +119,7 @@ export function showValidations(page: Page): Promise<Html> {
     columns: () => [
       ['ID', row => row.id],
       [texts.stream, row => linkToStream(row.validation)],
-      [
-        texts.state,
-        row => (row.state === 'declined' ? texts.noResult : (words.validationStates[row.state] ?? row.state)),
-      ],
+      [texts.state, stateOf],
       [texts.requested, row => showInstant(row.requested_at, labels)],
       [texts.ended, row => showInstant(row.ended_at, labels)],
       [texts.act, resolve],
@@ -164,7 +167,7 @@ export async function showSubscriptions(page: Page): Promise<Html> {
     labels,
     [
       [texts.event, each => each.evento],
-      [texts.stream, each => linkToStream(streams.get(each.evento) ?? '')],
+      [texts.stream, ({ evento }) => html`${streams.has(evento) && linkToStream(streams.get(evento) ?? '')}`],
       [texts.endpoint, each => each.endpoint],
       [texts.state, each => words.subscriptionStates[each.state] ?? each.state],
       [texts.health, each => words.subscriptionStates[each.health] ?? each.health],

@@ -163,12 +163,11 @@ export type Names = ReturnType<typeof namesOf>
 /** What the pages call what has a name in the code: kinds of streams, checks, levels, and columns. */
 export function namesOf(language: Language) {
   const names: Readonly<Record<string, string>> = inLanguage(columns, language)
-  const words = inLanguage(values, language)
   return {
     kinds: inLanguage(kinds, language),
     checks: inLanguage(checks, language),
     levels: inLanguage(levels, language),
     column: (name: string) => names[name] ?? name,
-    value: (value: string) => words[value] ?? value,
+    values: inLanguage(values, language),
   }
 }

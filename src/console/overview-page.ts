@@ -19,7 +19,7 @@ export async function showOverview(page: Page): Promise<Html> {
   const { figures, health, expiring, subscriptions, needs } = await readOverview(averba)
   const calls = [...countCalls(figures)]
   const open = calls.reduce((sum, [, count]) => sum + count, 0)
-  const states = calls.map(([state, count]) => html`<span class="soft">${count} ${words.effectStates[state]}</span>`)
+  const states = calls.map(([state, count]) => html`<div class="soft">${count} ${words.effectStates[state]}</div>`)
   const failing = subscriptions.filter(each => each.failingSince !== null).length
   const tiles: readonly (readonly [string, string | number, string, ...Html[]])[] = [
     [texts.events, figures.position, '/log'],

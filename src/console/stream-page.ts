@@ -6,7 +6,7 @@ import { showTimeline } from '../pages/show-timeline.ts'
 import { machineNames, showChart } from './chart.ts'
 import { actsOn, describeWaiting } from './lists.ts'
 import { actForm, knownAtForm, type Page, readKnownAt, required } from './page.ts'
-import { isSealed, showCell } from './row.ts'
+import { hasSealed, showCell } from './row.ts'
 import { findStreamRow, type StreamRow } from './stream-row.ts'
 
 const eventsShown = 200
@@ -71,7 +71,7 @@ function showRow(page: Page, stream: string, { view, row }: StreamRow): Html {
   // The first is the key.
   const cells = Object.entries(row).slice(1)
   const shown = cells.map(([name, value]) => [names.column(name), showCell(page, view, name, value)] as const)
-  const canReveal = cells.some(([, value]) => isSealed(value)) && readKnownAt(query) === undefined
+  const canReveal = hasSealed(row) && readKnownAt(query) === undefined
   const reveal = actForm(page, 'reveal', texts.reveal, { stream }, [required('purpose', texts.purpose)])
   return html`<h2>${texts.recorded}</h2><dl class="data">${shown.map(([name, cell]) => cell !== '' && html`<dt>${name}</dt><dd>${cell}</dd>`)}</dl>
 ${canReveal && reveal}`

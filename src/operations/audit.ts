@@ -33,10 +33,12 @@ export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
 }
 
 async function verifyAt(place: LogPlace, options: VerifyLogOptions, keyring?: KeyringStore): Promise<Verdict> {
-  const { store, pool: _, keyring: __, onProgress, ...others } = options
+  const { store, pool: _, keyring: __, highWaterMark, onProgress, ...others } = options
   // Read before the log: a mark written meanwhile would be ahead of the snapshot.
-  const isMarkGiven = others.mark !== undefined
-  const named = others.mark ?? (isOnPostgres(store) ? undefined : markPath(store))
+  const given = others.mark ?? (await highWaterMark?.read())
+  const isMarkGiven = given !== undefined
+  // A host that keeps the mark itself has none beside the file.
+  const named = given ?? (highWaterMark || isOnPostgres(store) ? undefined : markPath(store))
   const mark = named === undefined ? undefined : (readMarkText(named) ?? named)
   await using reading = await openReading(place)
   return await verifyStore(reading, {
@@ -72,7 +74,8 @@ function checkGivenMark(mark: string | undefined): void {
 
 /** What to verify, the file of a store or the folder of a bundle, and what is known about it from elsewhere. */
 export type VerifyLogOptions = LogPlace &
-  Omit<VerifyStoreOptions, 'views' | 'entropy' | 'indexKinds' | 'isMarkGiven' | 'keyring'>
+  Omit<VerifyStoreOptions, 'views' | 'entropy' | 'indexKinds' | 'isMarkGiven' | 'keyring'> &
+  Pick<OpenedWith, 'highWaterMark'>
 
 function checkKeyLine(line: string): void {
   if (parseVerifierKey(line.trim())) return

@@ -16,7 +16,8 @@ export type BothLanguages<K extends string> = Readonly<Record<K, readonly [portu
 export function inLanguage<K extends string>(texts: BothLanguages<K>, language: Language): Readonly<Record<K, string>> {
   const pairs = Object.entries<readonly [string, string]>(texts)
   const picked = pairs.map(([name, [portuguese, english]]) => [name, language === 'en' ? english : portuguese] as const)
-  return Object.fromEntries(picked) as Record<K, string> // The same names.
+  // Foreign text that is looked up finds nothing of an object's own.
+  return Object.assign(Object.create(null), Object.fromEntries(picked)) as Record<K, string> // The same names.
 }
 
 const labels = {

@@ -198,6 +198,10 @@ const callEndings = {
     'sem resultado: apurou-se se foi cobrada',
     'without a result: it was found out whether it was charged',
   ],
+  cancelledAfterAnswer: [
+    'enviada, e respondida sem ser feita; depois, cancelada',
+    'sent, and answered without being done; then cancelled',
+  ],
   'found done': ['feita: isso foi apurado depois', 'done, as was found out later'],
   'found not done': ['não feita: isso foi apurado depois', 'not done, as was found out later'],
 } as const

@@ -206,6 +206,21 @@ test('rows, checks and changes are shown in words, not by the names of columns a
   expect((await get('/notifications')).text).not.toContain('não consta')
 })
 
+test('text that others have named is shown as it is, also where it has the name of something of ours', async () => {
+  const world = await openWorld()
+  const ids = ['known', 'portal', 'constructor', '__proto__', 'a-b/1/2', '[]']
+  for (const id of ids) await world.averba.validations.validate({ id, cpf: world.samples.cpf, claims: { nome: 'X' } })
+  const { get } = consoleOf(world)
+  const rows = await world.averba.views.selectFrom('validations').select(['id', 'validation']).execute()
+  expect(rows.map(each => each.id).sort()).toEqual(ids.sort())
+  for (const { id, validation } of rows) {
+    const { status, text } = await get(`/stream/${validation}`)
+    expect([id, status]).toEqual([id, 200])
+    expect(text).toContain(`<dt>Id</dt><dd>${id}</dd>`)
+  }
+  expect((await get('/stream/constructor-1')).status).toBe(400)
+})
+
 test('a validation in doubt is resolved with how it was found out, and an error says what helps', async () => {
   const world = await openWorld()
   await world.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
@@ -217,6 +232,7 @@ test('a validation in doubt is resolved with how it was found out, and an error 
   const resolved = { state: 'resolved', resolved: { charged: false, note: 'not on the invoice' } }
   expect(await world.averba.validations.get('order-1')).toMatchObject(resolved)
   const { text: correctable } = await get('/validations?state=resolved')
+  expect(correctable).toContain('resolved: the answer was lost; it was not charged</div>')
   expect(correctable).toMatch(/order-1[\s\S]*action="\/act\/validations\/charged"/)
   expect(correctable).not.toContain('/act/validations/not-charged"')
   // What a person does is done now: a past moment offers nothing.

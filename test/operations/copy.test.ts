@@ -9,6 +9,7 @@ import { reserve } from '../../src/store/files/copy-log.ts'
 import { readHead } from '../../src/store/log/head.ts'
 import { Tags } from '../../src/store/log/tags.ts'
 import { Store } from '../../src/store/store.ts'
+import { cpfOf } from '../support/cpf-of.ts'
 import { PostgresSchemas } from '../support/postgres-schemas.ts'
 import { refuses } from '../support/refuses.ts'
 import { temporaryFolder, temporaryStore } from '../support/temporary-folder.ts'
@@ -217,6 +218,18 @@ test('of two copies that resume one move and write at once, one is told so', asy
   const failed = ended.flatMap(each => (each.status === 'rejected' ? [each.reason] : []))
   expect(failed).toEqual([expect.objectContaining({ code: 'STORE_BUSY' })])
   expect(await verifyLog(to)).toMatchObject({ faults: [] })
+})
+
+test('a log with more index entries than a page moves to a server and back', async () => {
+  const store = temporaryStore()
+  const averba = await openAverba({ store, schedules: false })
+  const people = Array.from({ length: 510 }, (_, i) => ({ cpf: cpfOf(i + 1) }))
+  expect(await Array.fromAsync(averba.consents.enrolAll(people))).toHaveLength(510)
+  await averba.close()
+  const [there, back] = [newServerPlace(), { store: temporaryStore() }]
+  const moved = await copyStore({ from: { store }, to: there })
+  expect(await copyStore({ from: there, to: back })).toMatchObject({ events: moved.events + 2 })
+  expect(await verifyLog(back)).toMatchObject({ faults: [] })
 })
 
 test('a move between two places of one pool needs two of its connections', async () => {

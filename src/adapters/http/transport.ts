@@ -51,7 +51,8 @@ export function openSocket(options: SocketOptions) {
   const { budgetMs = defaultBudgetMs, bodyBytesMax = answerBytesMax } = options
   // Imported here: most commands open no socket, and the first request of a host should not wait for the import.
   const undici = import('undici').catch(cause => {
-    throw new UnsentError(deniedFlag(cause) || nodeErrorCode(cause))
+    const flag = deniedFlag(cause)
+    throw flag === '' ? cause : new UnsentError(flag)
   })
   undici.catch(() => undefined) // The requests get it.
   const renewal = { whose: 'client', clock, onTrouble, waitMs: budgetMs * renewalWaitShare } as const

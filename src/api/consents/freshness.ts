@@ -6,10 +6,15 @@ import type { CheckResult } from '../health-check.ts'
 import type { Figures } from '../module.ts'
 import { countWantedEnds } from './changes.ts'
 
-/** Checks how fresh consents are kept, and whether an end that we asked for has not been shown. */
-export async function checkFreshness(context: ApiContext): Promise<CheckResult> {
+/**
+ * Checks how fresh consents are kept, and whether an end that we asked for has not been shown. Without a service only
+ * the latter, and nothing when none is wanted.
+ */
+export async function checkFreshness(context: ApiContext): Promise<CheckResult | undefined> {
   const { ok, detail, overdue, requestsPerSecond, neededPerSecond } = await planSync(context)
   const { wanted, idle } = await countWantedEnds(context)
+  const isRead = context.options.consentService !== undefined
+  if (wanted === 0 && !isRead) return undefined
   const isTight = requestsPerSecond !== null && neededPerSecond > requestsPerSecond
   const advice = [
     isTight && 'raise requestsPerSecond or syncEveryMs',
@@ -24,7 +29,7 @@ export async function checkFreshness(context: ApiContext): Promise<CheckResult> 
       ? `; for ${idle} without an open request decide by consents.revoke, consents.deny or consents.withdrawEnd`
       : ''
   const blocked = `${wanted} ${noun} not been made yet, and nothing is used meanwhile: see effects.list()${decide}`
-  return { ok: false, detail: `${blocked}; ${fresh}` }
+  return { ok: false, detail: isRead ? `${blocked}; ${fresh}` : blocked }
 }
 
 export async function readReadingFigures({ views }: ApiContext): Promise<Figures['readings']> {

@@ -39,8 +39,9 @@ export function createConsentModule(
         { name: 'lapses', runDue: () => expireConsents(context), nextAt: () => nextLapseAt(context) },
         { name: 'freshness', runDue: daily(clock, logWhatWaits) },
       ],
-      checks: { consents: () => checkFreshness(context) },
     }),
+    // An end that is wanted blocks its consent in every process, also where no service is configured.
+    checks: { consents: () => checkFreshness(context) },
     routers: {
       'consentService.consentsListed': (pending, fact, since) => routeConsents(context, pending, fact, since),
       'consentService.readDeclined': async (pending, fact, since) => ({

@@ -268,7 +268,10 @@ function reportCalls(
   const outside = calls.filter(({ type }) => !type.startsWith('keys.'))
   return outside.map(({ id, position, type, state: effectState, attempts, opens = {}, settledAt }) => {
     const sent = stateOfSent[effectState]
-    const state = sent && wasSent(id, events) ? sent : effectState
+    const trace = traceOf(id, events)
+    const state = sent && mayHaveBeenSent(trace) ? sent : effectState
+    // No answer was lost: the last one said that it was not done.
+    const wasAnswered = effectState === 'cancelled' && state === 'unknown' && !trace.isInProgress
     const [service = ''] = type.split('.')
     const ending = settledAt === undefined ? undefined : byPosition.get(settledAt)
     const endedAt = ended.get(id) ?? ending?.at
@@ -281,7 +284,7 @@ function reportCalls(
       opened: Object.values(opens).map(address => describeKind(kinds.get(address) ?? address, words)),
       owedAt: byPosition.get(position)?.at ?? '',
       state,
-      outcome: describeCall({ state }, ending, words),
+      outcome: wasAnswered ? words.callEndings.cancelledAfterAnswer : describeCall({ state }, ending, words),
       endedAt: endedAt ?? null,
       attempts,
     }
@@ -291,9 +294,8 @@ function reportCalls(
 /** What a call that looks unsent may be. One that a person has released is pending again. */
 const stateOfSent: Partial<Record<EffectState, EffectState>> = { cancelled: 'unknown', pending: 'deferred' }
 
-function wasSent(id: string, events: readonly Recorded[]): boolean {
-  const attempts = events.filter(isAttempt).filter(({ data }) => data.effect === id)
-  return mayHaveBeenSent(summarizeTrace(attempts))
+function traceOf(id: string, events: readonly Recorded[]) {
+  return summarizeTrace(events.filter(isAttempt).filter(({ data }) => data.effect === id))
 }
 
 export function toEntry(event: Recorded, words: LanguageWords): TimelineEntry {

@@ -10,7 +10,7 @@ import {
 import { isOnPostgres, markPath } from '../../vocabulary/names.ts'
 import { defineCommand } from '../command.ts'
 import type { Say } from '../language.ts'
-import { findLog, placeOptions, sourceOptions } from '../load-config.ts'
+import { findLog, placeOptions, requireNamed, sourceOptions } from '../load-config.ts'
 import { logOptions } from '../options.ts'
 import { formatBytes, formatPendingEffects } from '../output.ts'
 import { createProgress, createStoppableProgress } from '../progress.ts'
@@ -72,6 +72,7 @@ export const resumeCommand = defineCommand({
     'become unknown, except readings: they may have been made since. A high-water mark of ' +
     'your own is used when the configuration has it.\nExit codes: 0 done, 1 not done.',
   async run(terminal, source) {
+    requireNamed(source, 'Cannot resume a log: it is not said which')
     const log = await findLog(source)
     const result = await resumeStore({ ...log, onProgress: createProgress(terminal) })
     return { result, lines: formatResumed(terminal.say, result, log.store) }
@@ -94,7 +95,7 @@ function* formatLoss(say: Say, { lostEvents }: Pick<ResumeResult, 'lostEvents'>)
 
 function* formatUnknown(say: Say, pending: ResumeResult['pending']): Iterable<string> {
   if (pending.length === 0) return
-  yield say`These calls were pending then, and may have been made since. All but readings become unknown:`
+  yield say`These calls were pending then, and may have been made since. In the next process all but readings become unknown:`
   yield* formatPendingEffects(say, pending)
 }
 
@@ -108,7 +109,7 @@ function* formatRestored(
   yield say`${store}: ${extent}, checked. Later events are not in it.`
   yield say`Its keyring is ${restored.keys}.`
   if (resumedAs !== undefined) yield say`The log continues as ${resumedAs}, and has recorded that.`
-  if (!existsSync(markPath(store))) yield say`It has no high-water mark yet: the next opening says so, and makes one.`
+  if (!existsSync(markPath(store))) yield say`It has no high-water mark yet: the next process says so, and makes one.`
   yield* formatLoss(say, restored)
   for (const { examples } of views) yield say`A view has to be rebuilt: ${examples.join('; ')}`
   yield* formatLostErasures(say, restored.lostErasures, store)

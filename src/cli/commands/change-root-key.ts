@@ -1,6 +1,6 @@
 import { changeRootKey } from '../../index.ts'
 import { defineCommand, exitCodes } from '../command.ts'
-import { findLog, sourceOptions } from '../load-config.ts'
+import { findLog, requireNamed, sourceOptions } from '../load-config.ts'
 import { readRootKey } from '../options.ts'
 
 export const changeRootKeyCommand = defineCommand({
@@ -18,6 +18,7 @@ export const changeRootKeyCommand = defineCommand({
     'Close every engine on it first. Copies of the former keyring still open with the former root key: destroy both.\n' +
     'Exit codes: 0 changed, 1 nothing was changed.',
   async run({ say }, { newRootKeyFrom: newRootKey, ...source }) {
+    requireNamed(source, 'Cannot change a root key: it is not said of which log')
     const log = await findLog(source)
     await changeRootKey({ ...log, ...(newRootKey && { newRootKey }) })
     const rootKeyId = newRootKey?.id ?? null

@@ -48,13 +48,18 @@ const syncCommand = defineCommand({
   async run(terminal, { config, actor, dryRun, controller, status, subject, ends }) {
     const by = readActorUnless(dryRun, actor)
     const filter = requireFilter({ controller, status, subject, ends })
-    return withConfigured(terminal, config, async averba => {
-      // A person who was never read has no rows yet.
-      const isOne = subject !== undefined && controller === undefined && status === undefined && !ends
-      const subjects = isOne ? [subject] : new Set((await findRows(averba, filter)).map(row => row.subject))
-      const act = by && ((ref: string) => averba.consents.sync({ subject: ref as SubjectRef }, by)) // Of a row.
-      return actOnEach(terminal, 'subject', [...subjects], act ? { act } : {})
-    })
+    return withConfigured(
+      terminal,
+      config,
+      async averba => {
+        // A person who was never read has no rows yet.
+        const isOne = subject !== undefined && controller === undefined && status === undefined && !ends
+        const subjects = isOne ? [subject] : new Set((await findRows(averba, filter)).map(row => row.subject))
+        const act = by && ((ref: string) => averba.consents.sync({ subject: ref as SubjectRef }, by)) // Of a row.
+        return actOnEach(terminal, 'subject', [...subjects], act ? { act } : {})
+      },
+      { onlyLooks: !by },
+    )
   },
 })
 
@@ -83,13 +88,18 @@ function defineDecision(verb: 'deny' | 'revoke' | 'withdraw-end', description: s
       }
       rejectSelection(ids, selects)
       const by = readActorUnless(dryRun, actor)
-      return withConfigured(terminal, config, async averba => {
-        const found = ids.length > 0 ? ids : (await findRows(averba, requireFilter(filter))).map(row => row.consent)
-        const look = (stream: string) => requireConsent(averba, stream)
-        const method = verb === 'withdraw-end' ? 'withdrawEnd' : verb
-        const act = by && (async (stream: string) => averba.consents[method](await look(stream), { reason, ...by }))
-        return actOnEach(terminal, 'consent', found, act ? { act } : { look })
-      })
+      return withConfigured(
+        terminal,
+        config,
+        async averba => {
+          const found = ids.length > 0 ? ids : (await findRows(averba, requireFilter(filter))).map(row => row.consent)
+          const look = (stream: string) => requireConsent(averba, stream)
+          const method = verb === 'withdraw-end' ? 'withdrawEnd' : verb
+          const act = by && (async (stream: string) => averba.consents[method](await look(stream), { reason, ...by }))
+          return actOnEach(terminal, 'consent', found, act ? { act } : { look })
+        },
+        { onlyLooks: !by },
+      )
     },
   })
 }

@@ -1,7 +1,7 @@
 import { format } from 'node:util'
 import { AverbaError } from '../../index.ts'
 import { defineCommand, exitCodes } from '../command.ts'
-import { sourceOptions, withLog } from '../load-config.ts'
+import { lookInto, sourceOptions, withLog } from '../load-config.ts'
 import { printLine } from '../output.ts'
 import { waitForStop } from '../terminal.ts'
 
@@ -27,7 +27,7 @@ export const consoleCommand = defineCommand({
     if (operate && actor === undefined)
       throw new AverbaError('INVALID_INPUT', 'Cannot operate: --actor is missing', { hint: 'The log keeps who acts' })
     const stopped = waitForStop(terminal)
-    await withLog(terminal, source, async averba => {
+    await (operate ? withLog : lookInto)(terminal, source, async averba => {
       // Loaded here, since it is slow to load and only this command needs it.
       const { serveConsole } = await import('../../console/serve-console.ts')
       const { language } = terminal.say

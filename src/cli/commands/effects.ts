@@ -94,7 +94,7 @@ function defineAct(
         throw new AverbaError('INVALID_INPUT', `Cannot ${verb} calls: neither ids nor what selects them`, { hint })
       }
       const by = readActorUnless(dryRun, actor)
-      return withLog(terminal, source, async averba => {
+      return (by ? withLog : lookInto)(terminal, source, async averba => {
         const filter = { service, type, stream }
         const found = ids.length > 0 ? ids : (await findCalls(averba, state ?? from, filter)).map(({ id }) => id)
         const look = async (id: string) => {

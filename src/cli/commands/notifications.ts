@@ -76,7 +76,7 @@ const replayCommand = defineCommand({
   async run(terminal, { failed, evento, actor, dryRun, ...source }, ids) {
     rejectSelection(ids, { '--evento': evento })
     const by = readActorUnless(dryRun, actor)
-    return withLog(terminal, source, async averba => {
+    return (by ? withLog : lookInto)(terminal, source, async averba => {
       const isAll = ids.length === 0
       const found = isAll ? (await findRows(averba, { hasFailed: true, evento })).map(row => idOf(row)) : ids
       const act = by && ((id: string) => averba.notifications.replay({ id: toId(id), failed: failed || isAll }, by))

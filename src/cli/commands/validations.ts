@@ -48,7 +48,7 @@ async function findWaiting({ effects }: Averba, rows: readonly ValidationRow[]):
 const showCommand = defineCommand({
   usage: 'show <id>',
   description:
-    'Show one validation: its state, and whether it was charged. Data of the person is shown with --data only.',
+    'Show one validation: its state, and of a resolved one whether it was charged. Data of the person is shown with --data only.',
   arguments: ["the host's id of averba validations list"],
   options: { ...revealOptions, ...sourceOptions },
   example: 'averba validations show order-1',

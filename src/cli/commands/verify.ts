@@ -52,9 +52,8 @@ export const verifyCommand = defineCommand({
       return { result, lines: formatVerdict(terminal.say, result), code: levelCodes[result.level] }
     }
     if (evidence === undefined) {
-      const { highWaterMark, ...log } = await findLog(source)
-      const kept = mark ?? (await highWaterMark?.read())
-      return end(await verifyLog({ ...log, ...known, onProgress, ...(kept !== undefined && { mark: kept }) }))
+      const log = await findLog(source)
+      return end(await verifyLog({ ...log, ...known, onProgress, ...(mark !== undefined && { mark }) }))
     }
     const { config, store, keys, rootKeyFrom } = source
     rejectOptions({ '--config': config, '--store': store, '--keys': keys, '--root-key-from': rootKeyFrom }, option => ({

@@ -63,7 +63,7 @@ function rolledBackError(path: string, fault: string): AverbaError {
   return new AverbaError('ROLLED_BACK', `Cannot open "${path}": ${fault}`, {
     hint: isOnlyMark
       ? 'Move the mark away and keep it. Then averba verify has to say self-consistent, and with --key held'
-      : 'Find the newest copy of the log. If it is lost, averba restore --accept-rollback continues from a backup of a file, and averba resume (with a mark of your own: resumeStore) where a server put the log back',
+      : 'Find the newest copy of the log. If it is lost, averba restore --accept-rollback continues from a backup of a file, and averba resume where a server put the log back',
   })
 }
 

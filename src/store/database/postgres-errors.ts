@@ -53,7 +53,8 @@ export function toQueryError(cause: unknown): AverbaError | undefined {
   const code = codeOf(cause)
   if (code === '25006') return readOnlyError('Cannot run this statement', cause)
   if (code === '57014') return new AverbaError('INVALID_INPUT', tooLong, { cause, hint: 'Select less at a time' })
-  if (code === '08P01') return parameterCountError(cause)
+  // Poolers give this code for lost connections too.
+  if (code === '08P01' && Object(cause).routine === 'exec_bind_message') return parameterCountError(cause)
   if (/^42(P01|703)$/.test(code)) return unknownNameError(cause)
   return /^(42(?!501)|22)/.test(code) ? malformedError(cause) : undefined
 }

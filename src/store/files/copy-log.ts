@@ -182,12 +182,18 @@ async function copyTable(
     const insert = `insert into ${table} (${names}) values (${columns.map(() => '?').join(', ')})`
     await to.transact(function* () {
       const newestNow = yield* readNewest()
-      if (keys.some(key => !isDeepStrictEqual(newestNow?.[key], before?.[key]))) throw busyCopyError()
+      if (keys.some(key => !isSame(newestNow?.[key], before?.[key]))) throw busyCopyError()
       yield* each(insert, page, row => columns.map(column => valueOf(column, row)))
     })
     if (table === 'event') onProgress(Number(last.position), end)
     await yieldToEventLoop()
   }
+}
+
+/** Compares values of two databases, which give bytes as different objects. */
+function isSame(one: unknown, other: unknown): boolean {
+  const areBytes = one instanceof Uint8Array && other instanceof Uint8Array
+  return areBytes ? Buffer.compare(one, other) === 0 : one === other
 }
 
 /** Leases belong to processes at the former place. */

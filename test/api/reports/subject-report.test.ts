@@ -220,6 +220,9 @@ test('a call that the service has answered once is not reported as unsent after 
   expect(await outcome()).toBe('not done: it will be tried again')
   await averba.effects.retry(effect)
   expect(await outcome()).toBe('not done: it will be tried again')
+  // No answer was lost.
+  await averba.effects.withdraw(effect)
+  expect(await outcome()).toBe('sent, and answered without being done; then cancelled')
 })
 
 test('a withdrawn change and one that was not made are reported as such', async () => {

@@ -251,6 +251,8 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   await world.averba.consents.revoke({ subject, id: left?.id ?? which.id })
   const wanted = /its end is wanted since \S+Z \[revoke, withdraw-end\]\n$/
   const ends = await expectOutput(run('consents list --ends'), wanted)
+  // Also where no service is configured.
+  await expectOutput(run('status'), /^WRONG consents: 1 denial or revocation has not been made yet/m, 2)
   const [, stream = ''] = /^(consent-\S+)/m.exec(ends.out) ?? []
   const withdraw = `consents withdraw-end ${stream} ${by} --reason`
   expect(await act(withdraw, 'by mistake')).toMatchObject({ code: 0 })
@@ -357,11 +359,13 @@ test('a command that only looks leaves a missing mark missing, and says so in wo
     'notifications list',
     'consents list',
   ]
-  for (const look of [...looks, 'subscriptions list', 'show subject-nobody'])
+  for (const look of [...looks, 'subscriptions list', 'show subject-nobody', 'effects retry x/1/0 --dry-run'])
     expect((await run(look)).err, look).toContain(`${warned} (ROLLED_BACK)\n`)
   const inPortuguese = 'ERRO: a marca falta: descubra quem a alterou, pois um retrocesso passa despercebido'
   expect((await run('status --lang pt-BR')).err).toBe(`${inPortuguese} (ROLLED_BACK)\n`)
   expect(JSON.parse((await run('status --json')).err)).toMatchObject({ level: 'error', error: 'ROLLED_BACK' })
+  const anchor = () => expect.fail('A third party was asked')
+  expect((await averba('status', '--config', configFile({ store, anchor }))).err).toContain(warned)
   expect(existsSync(`${store}.mark`)).toBe(false)
   expect(await run(`followers skip erp ${by}`)).toMatchObject({ code: 0, err: expect.stringContaining(warned) })
   expect(existsSync(`${store}.mark`)).toBe(true)

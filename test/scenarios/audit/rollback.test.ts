@@ -81,7 +81,7 @@ test('a log that was put back where it is continues with a record of it, and sen
   expect(out).toMatch(
     /^The log of \d+ events up to .+ continues as log_\w+, and has recorded that\.\nLost, .+: at least \d+ events\.\n/,
   )
-  expect(out).toContain('All but readings become unknown')
+  expect(out).toContain('In the next process all but readings become unknown')
   // Another seed, so that the gateway does not issue the token that the log already has.
   const world = await openReachable(store, 2)
   await passTime(world, hourMs)
@@ -90,6 +90,8 @@ test('a log that was put back where it is continues with a record of it, and sen
   expect(world.sent.filter(each => each.includes('consentimento'))).not.toEqual([])
   valueOf(await validate(world.averba, 'paid-3'))
   expect(await averba('resume', '--store', `${store}.none`)).toMatchObject(failedWith(/^NOT_FOUND/))
+  // Not the log that happens to be here.
+  expect(await averba('resume')).toMatchObject(failedWith('INVALID_INPUT: Cannot resume a log: it is not said which'))
 })
 
 test('a restore that is interrupted, or that SQLite could not complete, leaves no store and can be repeated', async () => {
