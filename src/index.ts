@@ -119,16 +119,21 @@ export { type CommandOptions, type Outcome, OutcomeError, type RecordOptions, va
 export type { PartKind, RecordKind } from './vocabulary/part-kinds.ts'
 export { isCnpj, isCpf, parseCnpj, parseCpf } from './vocabulary/tax-numbers.ts'
 
-/** Says what Deno does not permit as an error with a code. */
-function withDenied<A extends readonly unknown[], T>(work: (...args: A) => Promise<T>): (...args: A) => Promise<T> {
-  return (...args) =>
-    work(...args).catch(error => {
-      throw asDenied(error)
-    })
-}
-
 /** A function whose file is loaded at its first call, so that importing the package takes little time. */
 type Lazily<F extends (...args: never[]) => unknown> = (...args: Parameters<F>) => Promise<Awaited<ReturnType<F>>>
+
+/** Loads a function at its first call. What Deno does not permit is an error with a code. */
+function lazily<A extends readonly unknown[], T>(
+  load: () => Promise<(...args: A) => Promise<T> | T>,
+): (...args: A) => Promise<T> {
+  return async (...args) => {
+    try {
+      return await (await load())(...args)
+    } catch (error) {
+      throw asDenied(error)
+    }
+  }
+}
 
 /**
  * Opens a log, or creates one. Starts no timer and no listener.
@@ -138,7 +143,7 @@ type Lazily<F extends (...args: never[]) => unknown> = (...args: Parameters<F>) 
  */
 export async function openAverba(options: AverbaOptions): Promise<Averba> {
   requireNode()
-  return withDenied(async () => (await import('./averba/averba.ts')).openAverba(options))()
+  return lazily(async () => (await import('./averba/averba.ts')).openAverba)(options)
 }
 
 /**
@@ -146,8 +151,8 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
  *
  * @throws {AverbaError} `INVALID_INPUT` when the folder is not empty, and as `openAverba`
  */
-export const exportBundle: Lazily<typeof import('./operations/audit.ts').exportBundle> = withDenied(async (...args) =>
-  (await import('./operations/audit.ts')).exportBundle(...args),
+export const exportBundle: Lazily<typeof import('./operations/audit.ts').exportBundle> = lazily(
+  async () => (await import('./operations/audit.ts')).exportBundle,
 )
 
 /**
@@ -155,8 +160,8 @@ export const exportBundle: Lazily<typeof import('./operations/audit.ts').exportB
  *
  * @throws {AverbaError} `NOT_FOUND`, and as `openAverba`
  */
-export const proveRecorded: Lazily<typeof import('./operations/audit.ts').proveRecorded> = withDenied(async (...args) =>
-  (await import('./operations/audit.ts')).proveRecorded(...args),
+export const proveRecorded: Lazily<typeof import('./operations/audit.ts').proveRecorded> = lazily(
+  async () => (await import('./operations/audit.ts')).proveRecorded,
 )
 
 /**
@@ -167,8 +172,8 @@ export const proveRecorded: Lazily<typeof import('./operations/audit.ts').proveR
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, and `KEYS_MISMATCH`
  * when the given root key does not open the keyring
  */
-export const verifyLog: Lazily<typeof import('./operations/audit.ts').verifyLog> = withDenied(async (...args) =>
-  (await import('./operations/audit.ts')).verifyLog(...args),
+export const verifyLog: Lazily<typeof import('./operations/audit.ts').verifyLog> = lazily(
+  async () => (await import('./operations/audit.ts')).verifyLog,
 )
 
 /**
@@ -176,8 +181,8 @@ export const verifyLog: Lazily<typeof import('./operations/audit.ts').verifyLog>
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
-export const backupStore: Lazily<typeof import('./operations/backups.ts').backupStore> = withDenied(async (...args) =>
-  (await import('./operations/backups.ts')).backupStore(...args),
+export const backupStore: Lazily<typeof import('./operations/backups.ts').backupStore> = lazily(
+  async () => (await import('./operations/backups.ts')).backupStore,
 )
 
 /**
@@ -192,8 +197,8 @@ export const backupStore: Lazily<typeof import('./operations/backups.ts').backup
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `KEYS_MISSING`, `KEYS_MISMATCH`, `ROLLED_BACK`,
  * `STORE_UNSAFE`, `CORRUPT`
  */
-export const restoreStore: Lazily<typeof import('./operations/backups.ts').restoreStore> = withDenied(async (...args) =>
-  (await import('./operations/backups.ts')).restoreStore(...args),
+export const restoreStore: Lazily<typeof import('./operations/backups.ts').restoreStore> = lazily(
+  async () => (await import('./operations/backups.ts')).restoreStore,
 )
 
 /**
@@ -203,8 +208,8 @@ export const restoreStore: Lazily<typeof import('./operations/backups.ts').resto
  * @throws {AverbaError} `NOT_FOUND`, `KEYS_MISSING`, `KEYS_MISMATCH`, `CORRUPT`; `STORE_BUSY` while an engine works
  * with it; and as `openAverba`
  */
-export const resumeStore: Lazily<typeof import('./operations/backups.ts').resumeStore> = withDenied(async (...args) =>
-  (await import('./operations/backups.ts')).resumeStore(...args),
+export const resumeStore: Lazily<typeof import('./operations/backups.ts').resumeStore> = lazily(
+  async () => (await import('./operations/backups.ts')).resumeStore,
 )
 
 /**
@@ -216,8 +221,8 @@ export const resumeStore: Lazily<typeof import('./operations/backups.ts').resume
  * @throws {AverbaError} `NOT_FOUND`; `STORE_BUSY` while an engine works with it; `INVALID_INPUT` when there is a log at
  * the new place; `KEYS_MISSING`, `KEYS_MISMATCH`, `CORRUPT`, and as `openAverba`
  */
-export const copyStore: Lazily<typeof import('./operations/moves.ts').copyStore> = withDenied(async (...args) =>
-  (await import('./operations/moves.ts')).copyStore(...args),
+export const copyStore: Lazily<typeof import('./operations/moves.ts').copyStore> = lazily(
+  async () => (await import('./operations/moves.ts')).copyStore,
 )
 
 /**
@@ -225,8 +230,8 @@ export const copyStore: Lazily<typeof import('./operations/moves.ts').copyStore>
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
-export const replayLog: Lazily<typeof import('./operations/replay.ts').replayLog> = withDenied(async (...args) =>
-  (await import('./operations/replay.ts')).replayLog(...args),
+export const replayLog: Lazily<typeof import('./operations/replay.ts').replayLog> = lazily(
+  async () => (await import('./operations/replay.ts')).replayLog,
 )
 
 /**
@@ -238,8 +243,8 @@ export const replayLog: Lazily<typeof import('./operations/replay.ts').replayLog
  * @throws {AverbaError} `NOT_FOUND`, `KEYS_MISMATCH` when the new holder does not open what it wrapped, and as
  * `openAverba`
  */
-export const changeRootKey: Lazily<typeof import('./operations/upkeep.ts').changeRootKey> = withDenied(
-  async (...args) => (await import('./operations/upkeep.ts')).changeRootKey(...args),
+export const changeRootKey: Lazily<typeof import('./operations/upkeep.ts').changeRootKey> = lazily(
+  async () => (await import('./operations/upkeep.ts')).changeRootKey,
 )
 
 /**
@@ -249,8 +254,8 @@ export const changeRootKey: Lazily<typeof import('./operations/upkeep.ts').chang
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
-export const diagnoseStore: Lazily<typeof import('./operations/upkeep.ts').diagnoseStore> = withDenied(
-  async (...args) => (await import('./operations/upkeep.ts')).diagnoseStore(...args),
+export const diagnoseStore: Lazily<typeof import('./operations/upkeep.ts').diagnoseStore> = lazily(
+  async () => (await import('./operations/upkeep.ts')).diagnoseStore,
 )
 
 /**
@@ -258,8 +263,8 @@ export const diagnoseStore: Lazily<typeof import('./operations/upkeep.ts').diagn
  *
  * @throws {AverbaError} `NOT_FOUND`, `STORE_BUSY` when another process rebuilds the same view, and as `openAverba`
  */
-export const rebuildStore: Lazily<typeof import('./operations/upkeep.ts').rebuildStore> = withDenied(async (...args) =>
-  (await import('./operations/upkeep.ts')).rebuildStore(...args),
+export const rebuildStore: Lazily<typeof import('./operations/upkeep.ts').rebuildStore> = lazily(
+  async () => (await import('./operations/upkeep.ts')).rebuildStore,
 )
 
 /**
@@ -267,16 +272,17 @@ export const rebuildStore: Lazily<typeof import('./operations/upkeep.ts').rebuil
  * store and keyring, connections and clock. A service only receives a `GET /`; with `token`, the gateway is asked for
  * one token. `isDeep` compares everything in the store. Never throws: a failed check says what to do.
  */
-export const examine: Lazily<typeof import('./api/health/examine.ts').examine> = withDenied(async (...args) =>
-  (await import('./api/health/examine.ts')).examine(...args),
+export const examine: Lazily<typeof import('./api/health/examine.ts').examine> = lazily(
+  async () => (await import('./api/health/examine.ts')).examine,
 )
 
 /**
  * Serves receivers over HTTPS, with limits on the size and time of requests. Each receiver limits its bodies.
  * @throws {AverbaError} `MISCONFIGURED` when a path or a certificate cannot be used, or the port cannot be opened
  */
-export const serveReceivers: Lazily<typeof import('./adapters/receiver/serve-receivers.ts').serveReceivers> =
-  withDenied(async (...args) => (await import('./adapters/receiver/serve-receivers.ts')).serveReceivers(...args))
+export const serveReceivers: Lazily<typeof import('./adapters/receiver/serve-receivers.ts').serveReceivers> = lazily(
+  async () => (await import('./adapters/receiver/serve-receivers.ts')).serveReceivers,
+)
 
 /**
  * Returns the charts of the named machines, or of all: each as an xstate configuration in JSON, which Stately's editor

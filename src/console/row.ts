@@ -25,19 +25,26 @@ export function showCell(page: Page, view: keyof Views, column: string, value: u
   return wordsFor(page, view, column)[text] ?? text
 }
 
-/** The words for the values of a column; none for what others have named. */
+/** The words for the values of a column, which one view alone may have; none for what others have named. */
 function wordsFor({ names, labels, words }: Page, view: keyof Views, column: string): Readonly<Record<string, string>> {
   const { values } = names
-  if (column === 'knowledge') return { ...values, ...labels.knowledge }
-  if (column === 'doubt') return { ...values, ...labels.consentStatuses }
-  if (column === 'status' || column === 'asked') return labels.consentStatuses
-  if (column === 'health') return words.subscriptionStates
-  if (column === 'recovery' || column === 'deleted_by') return values
-  if (column === 'origin') return view === 'subjects' ? words.origins : values
-  if (column !== 'state' && column !== 'trouble') return noWords
-  if (view === 'validations') return words.validationStates
-  if (view === 'notifications') return words.notificationStates
-  return view === 'subscriptions' ? words.subscriptionStates : values
+  const ofColumns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    knowledge: { ...values, ...labels.knowledge },
+    doubt: { ...values, ...labels.consentStatuses },
+    status: labels.consentStatuses,
+    asked: labels.consentStatuses,
+    health: words.subscriptionStates,
+    recovery: values,
+    deleted_by: values,
+    'subjects.origin': words.origins,
+    'notifications.origin': values,
+    'notifications.state': words.notificationStates,
+    'notifications.trouble': words.notificationStates,
+    'validations.state': words.validationStates,
+    'subscriptions.state': words.subscriptionStates,
+    'tokens.state': values,
+  }
+  return ofColumns[column] ?? ofColumns[`${view}.${column}`] ?? noWords
 }
 
 const noWords: Readonly<Record<string, string>> = Object.create(null)

@@ -2,6 +2,7 @@ import { test } from 'vitest'
 import type { Averba } from '../../src/index.ts'
 import type { VirtualClock } from '../../src/simulation/index.ts'
 import { dayMs, hourMs, minuteMs, passTime } from './pass-time.ts'
+import { playStory, type StoryStep } from './play-story.ts'
 
 /** What each step of a story does, by how it begins, with the words that follow. */
 export type StorySteps = Readonly<Record<string, (...words: string[]) => unknown>>
@@ -26,33 +27,24 @@ export const toMs = (n: unknown, unit = ''): number => Number(n) * (units[unit] 
  * | `30 × (lose; 1 d)` | steps, as often |
  * | `clock +2 d`, `clock -2 d` | the clock is set |
  */
-export async function tellStory(told: Told, steps: StorySteps, story: string): Promise<void> {
-  for (const step of story.split(/,\s+/)) {
-    try {
-      await play(told, steps, step)
-    } catch (error) {
-      if (error instanceof Error) error.message = `${step}: ${error.message}`
-      throw error
-    }
-  }
+export function tellStory(told: Told, steps: StorySteps, story: string): Promise<void> {
+  const forms: StoryStep[] = [
+    [/^(\d+) × \((.+)\)$/, (times, part) => repeat(Number(times), () => tellStory(told, steps, toStory(part)))],
+    [/^(\d+) × (\d+) (s|min|h|d)$/, (times, n, unit) => passTime(told, toMs(n, unit), Number(times))],
+    [/^clock ([+-]?\d+) (s|min|h|d)$/, (n, unit) => told.clock.jump(toMs(n, unit))],
+    [/^(\d+) (s|min|h|d)$/, (n, unit) => told.clock.advance(toMs(n, unit))],
+  ]
+  // The longest name is meant.
+  const own = Object.entries(steps).sort(([one], [other]) => other.length - one.length)
+  for (const [name, take] of own)
+    forms.push([new RegExp(`^${name}(?: (.+))?$`), (words = '') => take(...words.split(' ').filter(Boolean))])
+  return playStory(forms, story)
 }
 
-async function play(told: Told, steps: StorySteps, step: string): Promise<void> {
-  const { times, part, how, n, unit } =
-    /^(?:(?<times>\d+) × )?(?:\((?<part>.+)\)|(?<how>clock )?(?<n>[+-]?\d+) (?<unit>s|min|h|d))$/.exec(step)?.groups ??
-    {}
-  if (part) for (let time = 0; time < Number(times); time++) await tellStory(told, steps, part.replaceAll(';', ','))
-  else if (how) told.clock.jump(toMs(n, unit))
-  else if (times) await passTime(told, toMs(n, unit), Number(times))
-  else if (unit) await told.clock.advance(toMs(n, unit))
-  else {
-    const [name = ''] = Object.keys(steps)
-      .filter(each => `${step} `.startsWith(`${each} `))
-      .sort((a, b) => b.length - a.length)
-    const take = steps[name]
-    if (!take) throw new TypeError('A story has no such step')
-    await take(...step.slice(name.length).split(' ').filter(Boolean))
-  }
+const toStory = (part = '') => part.replaceAll(';', ',')
+
+async function repeat(times: number, take: () => Promise<void>): Promise<void> {
+  for (let time = 0; time < times; time++) await take()
 }
 
 /** Registers a test for each story, named by what it shows. */
