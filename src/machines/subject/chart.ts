@@ -4,7 +4,7 @@ import type { AwarenessReading, SubjectEvent } from './messages.ts'
 
 /**
  * Records by their id: a map hides the entries of those after it, and a vanished record has an entry without a value.
- * Each map is larger than all before it, so that a change copies few entries and a state that is still used stays as it is.
+ * Each map is larger than all before it: a change copies few entries, and leaves the former state as it is.
  */
 type AwarenessRecords = readonly ReadonlyMap<string, AwarenessReading | undefined>[]
 
