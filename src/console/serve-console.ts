@@ -69,8 +69,8 @@ export async function serveConsole(options: ConsoleOptions): Promise<RunningCons
   const token = randomBytes(24).toString('base64url')
   const app = createApp(options, token)
   const server = createAdaptorServer({ fetch: app.fetch, hostname: host })
-  const fail = (cause: NodeJS.ErrnoException) =>
-    new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${options.port} (${cause.code})`, { cause })
+  const fail = (code: string, cause: unknown) =>
+    new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${options.port} (${code})`, { cause })
   const port = await listen(server, { port: options.port, host }, fail)
   return {
     address: `http://${host}:${port}/?token=${token}`,
