@@ -16,11 +16,9 @@ export const portuguese: Readonly<Record<string, string>> = {
   'To act:': 'Para agir:',
   'To prove and to report:': 'Para provar e relatar:',
   'To keep:': 'Para conservar:',
-  'averba --help shows every command.': 'averba --help mostra todos os comandos.',
   'print the version of averba': 'mostra a versão do averba',
   'the language, by default that of LANG': 'o idioma; por padrão, o de LANG',
   'show what it does': 'mostra esta ajuda',
-  'averba {} --help shows what it takes.': 'averba {} --help mostra o que aceita.',
   'This is a bug in averba, or in your code that averba called:':
     'Isto é um defeito do averba, ou do seu código que o averba chamou:',
 

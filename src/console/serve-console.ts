@@ -27,6 +27,8 @@ import { showMachine, showStream } from './stream-page.ts'
 export interface ConsoleOptions {
   readonly averba: Averba
   readonly language: Language
+  /** Completes the commands in a text by what names the log. */
+  readonly commands?: ((text: string) => string) | undefined
   /** In whose name it acts. Without it the console only shows. */
   readonly actor?: string | undefined
   /** The port on loopback; 0 for a free one. */
@@ -184,13 +186,13 @@ function addPages(app: Hono, options: ConsoleOptions): void {
   })
 }
 
-function pageOf(c: Context, { averba, language: first, actor }: ConsoleOptions): Page {
+function pageOf(c: Context, { averba, commands = text => text, language: first, actor }: ConsoleOptions): Page {
   const { pathname: path, searchParams: query } = new URL(c.req.url)
   const asked = query.get('lang') ?? getCookie(c, 'averba-lang')
   const language = asked === 'en' || asked === 'pt-BR' ? asked : first
   if (query.has('lang')) setCookie(c, 'averba-lang', language, { sameSite: 'Strict', path: '/' })
   query.delete('lang')
-  return createPage({ averba, language, path, query, actor })
+  return createPage({ averba, commands, language, path, query, actor })
 }
 
 /** Compares in constant time: the time of a wrong guess tells nothing. */

@@ -185,7 +185,7 @@ export function describeWait(say: Say, { waiting, state, ...call }: Call): strin
   if (waiting === undefined) return reason === '' ? state : reason
   const { until, actions } = waiting
   const when = until === null ? '' : ` ${formatUntil(say, until)}`
-  const why = `${getLanguageWords(say.language).waitings[waiting.for]}${when}${reason === '' ? '' : `: ${reason}`}`
+  const why = `${say.commands(getLanguageWords(say.language).waitings[waiting.for])}${when}${reason === '' ? '' : `: ${reason}`}`
   // `resolve` is said in words: it takes the id of the validation.
   const acts = actions.filter(each => each !== 'resolve')
   return acts.length === 0 ? why : `${why} [${acts.join(', ')}]`
@@ -199,9 +199,9 @@ function* formatCall(terminal: Terminal, call: CallDetail, answer: string | unde
   if (call.waiting) yield formatPair(say`waits`, describeWait(say, call))
   if (dueAt !== undefined) yield formatPair(say`due`, formatInstant(dueAt))
   yield formatPair(say`attempts`, String(attempts))
-  yield formatPair(say`stream`, `${stream} (averba show ${stream})`)
+  yield formatPair(say`stream`, say.commands(`${stream} (averba show ${stream})`))
   const own = effectStream(call)
-  if (attempts > 0 || state === 'parked') yield formatPair(say`history`, `${own} (averba show ${own})`)
+  if (attempts > 0 || state === 'parked') yield formatPair(say`history`, say.commands(`${own} (averba show ${own})`))
   if (!unread) return
   const { httpStatus, form, at } = unread
   yield formatPair(say`answer`, say`HTTP ${httpStatus} (${form}) at ${formatInstant(at)}, not understood`)

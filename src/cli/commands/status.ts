@@ -56,7 +56,7 @@ function* formatOverview(terminal: Terminal, overview: Overview): Iterable<strin
 }
 
 function formatNeed(say: Say, { what, detail }: Need): string {
-  const command = commandOf[what] ?? 'averba doctor'
+  const command = say.commands(commandOf[what] ?? 'averba doctor')
   if (what === 'deleted') return say`WRONG subscriptions: the portal deleted ${detail}. See: ${command}`
   if (what !== 'undecided') {
     const found = say.message(detail)

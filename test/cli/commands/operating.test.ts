@@ -103,7 +103,7 @@ test('a stuck call is found, explained, released, parked and given up, while ano
   expect((await read('effects list --state settled --limit 1')).more).toBe(true)
   await expectFailure(run('effects list --state opened'), 'Allowed choices are')
   // What one types is the same in every language.
-  const typed = 'Valores possíveis: open, pending, started, deferred, parked, unknown, settled, declined, cancelled.'
+  const typed = 'Valores possíveis: open, pending, started, deferred, parked, unknown, settled, declined, cancelled'
   await expectFailure(run('effects list --state aberta --lang pt-BR'), typed)
 })
 
@@ -334,7 +334,7 @@ test('what a log needs is said in Portuguese when the terminal or --lang asks fo
     await expectOutput(ended, /^registro .*\n(.*\n)*Nada exige ação\.\n$/)
   }
   await expectFailure(run('show consent-none --lang pt-BR'), /^NOT_FOUND \(não encontrado\): /)
-  await expectFailure(averba('effects', 'nada', '--lang', 'pt-BR'), "erro: comando desconhecido 'nada'")
+  await expectFailure(averba('effects', 'nada', '--lang', 'pt-BR'), "comando desconhecido 'nada'")
   await expectFailure(averba('status', '--lang', 'fr'), 'Use en or pt-BR')
   const help = averba('effects', 'list', '--help', '--lang', 'pt-BR')
   await expectOutput(help, /^Uso: averba effects list .*\n\nLista as chamadas/)
