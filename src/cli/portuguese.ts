@@ -606,6 +606,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   'These calls were pending then, and may have been made since. In the next process all but readings become unknown:':
     'Estas chamadas estavam pendentes, e podem ter sido feitas desde então. No próximo processo todas, menos leituras, passam a desconhecidas:',
   '{}: {}, checked. Later events are not in it.': '{}: {}, conferido. Eventos posteriores não estão nele.',
+  'Name the new place in each configuration: {}. Back up its keyring.':
+    'Indique o novo lugar em cada configuração: {}. Faça cópia do seu chaveiro.',
   'Its keyring is {}.': 'O chaveiro é {}.',
   'The log continues as {}, and has recorded that.': 'O registro continua como {}, e guardou isso.',
   'A view has to be rebuilt: {}': 'Uma visão tem de ser refeita: {}',

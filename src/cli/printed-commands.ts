@@ -4,8 +4,8 @@ import { isOnPostgres } from '../vocabulary/names.ts'
 /** What names a log, and what opens it. */
 const placeFlags = ['--config', '--store', '--keys', '--root-key-from']
 
-/** A quoted text, which is the host's; or a command, perhaps with a place to fill in. */
-const commandPattern = /"[^"]*"|(?<![\w./-])averba ([a-z-]+)(?: ([a-z][a-z-]*))?( --store \S+)?/g
+/** A quoted text, which is the host's; or a command, perhaps with its place or only its help. */
+const commandPattern = /"[^"]*"|(?<![\w./-])averba ([a-z-]+)(?: ([a-z][a-z-]*))?( --store \S+| --help)?/g
 
 /** Adds to the commands in a text the options by which the user named the log: a printed command works as it is. */
 export class PrintedCommands {
@@ -27,7 +27,7 @@ export class PrintedCommands {
       const group = this.#program?.commands.find(each => each.name() === first)
       const leaf = group?.commands.find(each => each.name() === second) ?? group
       const named = [...this.#given].find(([flag]) => flag === '--store' || flag === '--config')?.[0]
-      // One that says where it is stays; one that takes places as arguments is not of this log.
+      // One that says where it is needs no more; one that takes places as arguments is not of this log.
       if (!leaf || !named || !takes(leaf, named) || (place !== '' && !place.includes('<'))) return whole
       const added = [...this.#given].map(([flag, value]) => (takes(leaf, flag) ? ` ${flag} ${value}` : ''))
       const end = leaf === group && second !== '' ? ` ${second}` : ''

@@ -18,7 +18,7 @@ function hintFor(command: Command, code: string, isOf: (option: string) => boole
   const path = pathOf(command)
   if (code === 'commander.excessArguments' && takes(command, '--store')) {
     const log = command.args.find(each => existsSync(each)) ?? command.args.at(-1)
-    return nameLog(path, log)
+    return nameLog(path.slice('averba '.length), log)
   }
   const isPlaced = ['--store', '--keys', '--root-key-from'].some(isOf)
   if (code === 'commander.unknownOption' && isPlaced && takes(command, '--config'))
@@ -27,8 +27,8 @@ function hintFor(command: Command, code: string, isOf: (option: string) => boole
 }
 
 /** The hint of every command that got a log as an argument. */
-export function nameLog(path: string, log: string | undefined): string {
-  return `The log is named by an option: ${path} --store ${log}`
+export function nameLog(command: string, log: string | undefined): string {
+  return `The log is named by an option: averba ${command} --store ${log}`
 }
 
 function pathOf(command: Command): string {

@@ -8,7 +8,7 @@ import { type Averba, AverbaError } from '../index.ts'
 import { type Html, html } from '../pages/html.ts'
 import type { Language } from '../pages/labels.ts'
 import { readInstant } from '../vocabulary/brasilia.ts'
-import { act, isAct, showError } from './acts.ts'
+import { act, showError, titleOf } from './acts.ts'
 import { consoleScript, consoleStyle } from './assets.ts'
 import {
   showConsents,
@@ -72,7 +72,11 @@ export async function serveConsole(options: ConsoleOptions): Promise<RunningCons
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const server = serve({ fetch: app.fetch, hostname: host, port: options.port }, ({ port }) => resolve(port))
   server.on('error', (cause: NodeJS.ErrnoException) =>
-    reject(new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${options.port} (${cause.code})`, { cause })),
+    reject(
+      new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${options.port} (${cause.code})`, {
+        ...{ cause, hint: 'Give a free port with --port, or leave it out' },
+      }),
+    ),
   )
   const port = await promise
   return {
@@ -175,14 +179,15 @@ function addPages(app: Hono, options: ConsoleOptions): void {
     const name = new URL(c.req.url).pathname.slice('/act/'.length)
     const origin = c.req.header('origin')
     if (options.actor === undefined || origin !== new URL(c.req.url).origin) return c.text('Forbidden', 403)
-    if (!isAct(name)) return c.notFound()
+    const title = titleOf(name, page.texts)
+    if (title === undefined) return c.notFound()
     const sent = Object.entries(await c.req.parseBody()).map(([key, value]) => [key, String(value)])
     const form: Record<string, string> = Object.fromEntries(sent)
-    const shown = html`<p><code>${name} ${form.stream ?? form.id ?? form.name ?? form.evento ?? ''}</code></p>${await act(page, name, form, options.actor)}`
+    const shown = html`<p><code>${form.stream ?? form.id ?? form.name ?? form.evento ?? ''}</code></p>${await act(page, name, form, options.actor)}`
     // Where the form was: a browser names only pages of the console itself.
     const referer = c.req.header('referer')
     const back = referer?.startsWith(`${origin}/`) ? referer.slice(origin.length) : '/'
-    return c.html(writePage(page, page.texts.act, html`${shown}<p><a href="${back}">${page.texts.back}</a></p>`))
+    return c.html(writePage(page, title, html`${shown}<p><a href="${back}">${page.texts.back}</a></p>`))
   })
 }
 

@@ -25,7 +25,7 @@ test('a printed command names the log as the user did, and works as it is', asyn
   // Those take no such option, say where, are the host's words or are none.
   for (const text of [
     ...['averba plan', 'averba erase --store y', '"averba status"', 'averba effects', 'this version of averba works'],
-    ...['averba restore a b', '/averba status'],
+    ...['averba restore a b', '/averba status', 'averba log --help'],
   ])
     expect(onFile(text)).toBe(text)
   const onServer = await complete('log --store postgres://db.local/a?schema=b --keys k')

@@ -71,7 +71,7 @@ export const verifyCommand = defineCommand({
     }
     if (!statSync(evidence, { throwIfNoEntry: false })?.isDirectory()) {
       throw new AverbaError('INVALID_INPUT', `Cannot verify "${evidence}": it is neither a bundle nor a proof`, {
-        hint: nameLog('averba verify', evidence),
+        hint: nameLog('verify', evidence),
       })
     }
     return end(await verifyLog({ store: evidence, ...known, onProgress, ...(mark !== undefined && { mark }) }))
