@@ -211,7 +211,7 @@ function toErrors(terminal: Terminal): NonNullable<AverbaOptions['logger']> {
   return line => printError(terminal, terminal.isJson ? JSON.stringify(line) : formatLogLine(terminal.say, line))
 }
 
-function formatLogLine(say: Say, { level, message, ...fields }: LogLine): string {
+export function formatLogLine(say: Say, { level, message, ...fields }: LogLine): string {
   const mark = { info: '', warn: say`WARNING: `, error: say`ERROR: ` }[level]
   const details = Object.entries(fields).map(([name, value]) =>
     typeof value === 'number' ? `${name} ${value}` : say.message(String(value)),

@@ -252,7 +252,8 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   const wanted = /its end is wanted since \S+Z \[revoke, withdraw-end\]\n$/
   const ends = await expectOutput(run('consents list --ends'), wanted)
   // Also where no service is configured.
-  await expectOutput(run('status'), /^WRONG consents: 1 denial or revocation has not been made yet/m, 2)
+  const need = `WRONG consents: 1 denial or revocation has not been made yet, .* See: averba consents list --store ${store} --ends\n`
+  await expectOutput(run('status'), new RegExp(need), 2)
   const [, stream = ''] = /^(consent-\S+)/m.exec(ends.out) ?? []
   const withdraw = `consents withdraw-end ${stream} ${by} --reason`
   expect(await act(withdraw, 'by mistake')).toMatchObject({ code: 0 })
