@@ -141,6 +141,10 @@ export async function withLog<T>(
   checkSource(source)
   const { config = defaultConfig, store } = source
   if (store === undefined) return withConfigured(terminal, config, work, { mustExist: true, onlyLooks })
+  rejectOptions({ '--keys': isOnPostgres(store) ? undefined : source.keys }, option => ({
+    cannot: `Cannot use ${option} here: an open file has its keyring beside it`,
+    hint: 'To look into a backup whose keyring is elsewhere: doctor, verify and export take --keys, and restore makes a log of both',
+  }))
   const log = { ...readLogOptions(store, source), ...(onlyLooks && markToRead({ store })) }
   return withStore(log, work, { ...ofStore, logger: toErrors(terminal) })
 }

@@ -20,7 +20,7 @@ function hintFor(command: Command, code: string, isOf: (option: string) => boole
     const log = command.args.find(each => existsSync(each)) ?? command.args.at(-1)
     return nameLog(path.slice('averba '.length), log)
   }
-  const isPlaced = ['--store', '--keys', '--root-key-from'].some(isOf)
+  const isPlaced = ['--store', '--keys', '--root-key-from'].some(isOf) && !takes(command, '--store')
   if (code === 'commander.unknownOption' && isPlaced && takes(command, '--config'))
     return `It needs a configuration, which names the log: ${path} --config <file>`
   return path === 'averba' ? 'averba --help shows every command' : `${path} --help shows what it takes`

@@ -37,6 +37,12 @@ test('a printed command names the log as the user did, and works as it is', asyn
   expect((await complete('plan'))('averba apply')).toBe('averba apply')
 })
 
+test('a keyring for an open file, which has its own, is refused with what takes one', async () => {
+  const given = averba('status', '--store', temporaryStore(), '--keys', 'a.keys')
+  await expectFailure(given, /^INVALID_INPUT: Cannot use --keys here.*\n.* doctor, verify and export take --keys/)
+  await expectFailure(averba('replay', '--keys', 'a.keys'), 'averba replay --help shows')
+})
+
 test('who names the log as an argument, or where a configuration is needed, is told the option', async () => {
   const store = temporaryStore()
   for (const line of ['status', 'log', 'effects list', 'doctor', 'verify'])
