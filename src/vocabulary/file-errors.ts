@@ -20,13 +20,14 @@ const hints: Readonly<Record<string, string>> = {
   ENOSPC: 'Free some space',
   EDQUOT: 'Free some space',
   ENOENT: 'Check the name of its folder',
+  WRITE_ENOENT: 'Its folder is missing: make it, or choose another one',
   EISDIR: 'Choose a file, not a folder',
 }
 
 /** Turns a file system error into `STORE_UNSAFE` with the path and the reason. Other errors stay as they are. */
 export function asFileError(verb: 'read' | 'write' | 'use', path: string, cause: unknown): unknown {
   if (!isFileError(cause)) return cause
-  const hint = hints[cause.code] ?? 'Check the disk'
+  const hint = hints[`${verb.toUpperCase()}_${cause.code}`] ?? hints[cause.code] ?? 'Check the disk'
   return new AverbaError('STORE_UNSAFE', `Cannot ${verb} "${path}": ${cause.code}`, { cause, hint, path })
 }
 
