@@ -31,6 +31,7 @@ test.each<[what: string, missing: string[], events: ExplainingEvent[], unexplain
   ['retention explains older parts that it names', ['3/b', '4/b', '8/b'], [retention(5, '3/b', '8/b')], ['4/b', '8/b']],
   ["an erasure explains its owner's older parts", ['3/cpf', '4/claims', '8/cpf'], [erasure(7)], ['8/cpf']],
   ['an erasure of somebody else explains nothing', ['3/cpf'], [{ ...erasure(7), stream: 'subject-b' }], ['3/cpf']],
+  ['a part stays explained if a later erasure names it', ['3/b'], [erasure(6), erasure(7, '3/b')], []],
 ])('%s', (_, missing, events, expected) => {
   expect(unexplained(missing, events)).toEqual(expected)
 })
