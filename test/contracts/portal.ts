@@ -115,7 +115,7 @@ export function portalContract(): void {
   })
 
   test('Change answers id, evento and endpoint, and no secrets', async () => {
-    const { at, send, listed, id } = await givenOne()
+    const { at, send, put, listed, id } = await givenOne()
     const named = { evento: 'outro', endpoint: `${endpoint}/2` }
     const next = { ...named, chaveSecreta: 'nova', chaveAutenticacao: 'x' }
     const response = await send(client.writeChange(at.portal, portalHeaders, id, next))
@@ -123,6 +123,9 @@ export function portalContract(): void {
     expect(response.headers.get('content-type')).toMatch(/^application\/json\b/)
     expect(await response.json()).toEqual({ id, ...named })
     expect(await listed()).toMatchObject([{ id, ...next }])
+    // Without the optional fields it clears them.
+    expect((await put(id, { id, evento, endpoint })).status).toBe(200)
+    expect(await listed()).toMatchObject([{ chaveSecreta: null, chaveAutenticacao: null }])
   })
 
   test('chaveSecreta and chaveAutenticacao are optional, and null in answers', async () => {
@@ -145,15 +148,6 @@ export function portalContract(): void {
       expect(await response.json()).toEqual(problem)
     }
     expect(await listed()).toEqual([])
-  })
-
-  test('on Subscribe the endpoint is a secure URL on port 443', async () => {
-    const { post, listed } = await given()
-    const insecure = [`http://${host}/`, `https://${host}:8443/`, `http://${host}:443/`, 'receptor']
-    for (const wrong of [...insecure, ...onlyAlmostSecure])
-      expect((await post({ evento, endpoint: wrong })).status, wrong).toBe(422)
-    expect(await listed()).toEqual([])
-    expect((await post({ evento, endpoint: `https://${host}:443/` })).status).toBe(200)
   })
 
   test('evento has at most 40 characters, endpoint 500, and each key 100, on Subscribe and on Change', async () => {
@@ -218,12 +212,16 @@ export function portalContract(): void {
     for (const wrong of ['sim', 'TRUE', '1', '']) expect((await get(`?exibirInativos=${wrong}`)).status).toBe(400)
   })
 
-  test('on Change the endpoint is a secure URL on any port', async () => {
-    const { put, listed, id } = await givenOne()
+  test('the endpoint is a secure URL, on port 443 on Subscribe and on any port on Change', async () => {
+    const { post, put, listed, id } = await givenOne()
+    const onPort = `https://${host}:8443/`
     for (const wrong of [`http://${host}/`, 'receptor', ...onlyAlmostSecure])
       expect((await put(id, { id, evento, endpoint: wrong })).status, wrong).toBe(422)
+    for (const wrong of [onPort, `http://${host}/`, `http://${host}:443/`, 'receptor', ...onlyAlmostSecure])
+      expect((await post({ evento: 'outro', endpoint: wrong })).status, wrong).toBe(422)
     expect(await listed()).toMatchObject([{ endpoint }])
-    expect((await put(id, { id, evento, endpoint: `https://${host}:8443/` })).status).toBe(200)
+    expect((await post({ evento: 'outro', endpoint: `https://${host}:443/` })).status).toBe(200)
+    expect((await put(id, { id, evento, endpoint: onPort })).status).toBe(200)
   })
 
   test('id, evento and endpoint are required on Change, and the id must match the path', async () => {
@@ -236,12 +234,6 @@ export function portalContract(): void {
     for (const body of [...without, { id: String(id), evento, endpoint }, { id: id + 1, evento, endpoint }])
       expect((await put(id, body)).status).toBe(422)
     expect(await listed()).toMatchObject([wanted])
-  })
-
-  test('a Change without the optional fields clears them', async () => {
-    const { put, listed, id } = await givenOne()
-    expect((await put(id, { id, evento, endpoint })).status).toBe(200)
-    expect(await listed()).toMatchObject([{ chaveSecreta: null, chaveAutenticacao: null }])
   })
 
   test('Delete answers no fields, records the time, and stops the notifications', async () => {
