@@ -8,6 +8,7 @@ import { eventsOf } from '../../support/events-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { dayMs, hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
 import { playStory, type StoryStep } from '../../support/play-story.ts'
+import { expectViewsAsKept } from '../../support/views-as-kept.ts'
 
 type Status = Consent['status']
 type Verb = 'approve' | 'deny' | 'revoke'
@@ -278,13 +279,13 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
   const play = (story: string) => playStory(forms, story)
   let isOver = false
 
-  /** Lets all that is under way end, and checks that the views can be rebuilt as they are: at the latest with the test. */
+  /** Lets all that is under way end, and checks that the views are as the log says: at the latest with the test. */
   async function end(): Promise<void> {
     if (isOver) return
     isOver = true
     await play('open all')
     await clock.finish(Promise.all(begun))
-    expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+    await expectViewsAsKept(averba)
   }
   onTestFinished(end)
 
