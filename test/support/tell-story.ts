@@ -4,7 +4,7 @@ import type { VirtualClock } from '../../src/simulation/index.ts'
 import { dayMs, hourMs, minuteMs, passTime } from './pass-time.ts'
 import { playStory, type StoryStep } from './play-story.ts'
 
-/** What each step of a story does, by how it begins, with the words that follow. */
+/** What each step of a story does, by how it begins, with the words that follow: any number after `...`. */
 export type StorySteps = Readonly<Record<string, (...words: string[]) => unknown>>
 
 interface Told {
@@ -36,8 +36,18 @@ export function tellStory(told: Told, steps: StorySteps, story: string): Promise
   ]
   // The longest name is meant.
   const own = Object.entries(steps).sort(([one], [other]) => other.length - one.length)
-  for (const [name, take] of own)
-    forms.push([new RegExp(`^${name}(?: (.+))?$`), (words = '') => take(...words.split(' ').filter(Boolean))])
+  for (const [form, take] of own) {
+    const name = form.replace(/ \.{3}$/, '')
+    const max = name === form ? take.length : Number.POSITIVE_INFINITY
+    forms.push([
+      new RegExp(`^${name}(?: (.+))?$`),
+      (text = '') => {
+        const words = text.split(' ').filter(Boolean)
+        if (words.length > max) throw new TypeError(`It takes ${max} words`)
+        return take(...words)
+      },
+    ])
+  }
   return playStory(forms, story)
 }
 

@@ -275,7 +275,7 @@ async function play(story: string, options?: HandlerOptions<string>): Promise<vo
   await tellStory(
     told,
     {
-      async send(...bodies) {
+      async 'send ...'(...bodies) {
         for (const body of bodies) await send(told.averba, body)
       },
       'send other': () => send(told.averba, 'other', { 'event-type': 'outro' }),
@@ -298,15 +298,15 @@ async function play(story: string, options?: HandlerOptions<string>): Promise<vo
       replay: async () => expect(await replay()).toBe(1),
       'replay failed': async n =>
         expect(await told.averba.notifications.replay({ failed: true }, { actor })).toBe(Number(n)),
-      'replayed by': async (...refs) =>
+      'replayed by ...': async (...refs) =>
         expect((await eventsOf(told, 'notification.replayed')).map(each => each.actor?.ref)).toEqual(refs),
       skip,
       'cannot skip': () => refuses('REFUSED', skip()),
-      handled: (...bodies) => expect(handled).toEqual(bodies),
-      called: (...bodies) => expect(called).toEqual(bodies),
+      'handled ...': (...bodies) => expect(handled).toEqual(bodies),
+      'called ...': (...bodies) => expect(called).toEqual(bodies),
       calls: n => expect(called).toHaveLength(Number(n)),
-      states: async (...states) => expect(await statesOf(told.averba)).toEqual(states),
-      handlers: async (...all) =>
+      'states ...': async (...states) => expect(await statesOf(told.averba)).toEqual(states),
+      'handlers ...': async (...all) =>
         expect((await handlers()).map(({ handler, state }) => `${handler}=${state}`).sort()).toEqual(all),
       attempts: async n =>
         expect(await inboxOf(told.averba, { state: 'failing' })).toMatchObject([
