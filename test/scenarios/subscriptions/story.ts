@@ -12,6 +12,13 @@ export const evento = 'dimp-situacao-import'
 export const subscriptions = [{ evento, chaveSecreta: 'chave-um' }]
 const midnightInBrasilia = Date.parse('2026-11-21T03:00:00Z')
 
+/** Opens a world whose subscription is made. */
+export async function openSubscribed(options: WorldOptions = {}) {
+  const world = await openWorld({ ...options, averba: { subscriptions, ...options.averba } })
+  await applyPlan(world.averba)
+  return world
+}
+
 /** Has the portal notify the sample company. */
 export const notify = ({ portal, samples }: World, body: unknown, about = evento) =>
   portal.notify({ evento: about, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body })
@@ -77,9 +84,8 @@ export async function deleteAtPortal(world: World): Promise<void> {
  * | `threats 50/15` | all announcements of the deletion, with the days left |
  */
 async function play(story: string, options: WorldOptions = {}): Promise<void> {
-  const world = await openWorld({ ...options, averba: { subscriptions, ...options.averba } })
+  const world = await openSubscribed(options)
   const { clock, faults, requests } = world
-  await applyPlan(world.averba)
   const told = { averba: world.averba, clock }
   const handled: unknown[] = []
   let contents = 0
@@ -185,6 +191,9 @@ async function play(story: string, options: WorldOptions = {}): Promise<void> {
   await tellStory(told, steps, story)
 }
 
-/** Registers a test for each story, named by what it shows. */
-export const tell = (stories: Parameters<typeof tellEach>[0], options?: WorldOptions): void =>
-  tellEach(stories, story => play(story, options))
+/** Registers a test for each story, named by what it shows. `schedules: ` before its steps turns schedules on. */
+export const tell = (stories: Parameters<typeof tellEach>[0], options: WorldOptions = {}): void =>
+  tellEach(stories, story => {
+    const steps = story.replace(/^\s*schedules: /, '')
+    return play(steps, { ...options, averba: { ...(steps !== story && { schedules: true }), ...options.averba } })
+  })
