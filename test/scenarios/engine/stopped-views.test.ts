@@ -109,10 +109,9 @@ test('a vanished awareness record is noticed while its view is stopped', async (
 })
 
 /** A store with an active consent, and the engine on it. */
-async function givenActive(logger: (line: LogLine) => void = () => undefined) {
+async function givenActive() {
   const store = temporaryStore()
-  const { world, subject, which } = await givenConsent('ATIVO', undefined, { averba: { store, logger } })
-  return { store, world, averba: world.averba, subject, which }
+  return { store, ...(await givenConsent('ATIVO', undefined, { averba: { store } })) }
 }
 
 test('a consent revoked while its view is stopped is nowhere shown as active', async () => {
@@ -146,8 +145,7 @@ test('a change at the service is read in full at once, even while the view of co
 })
 
 test('a process whose view another version has taken over reports it, and does not read the view', async () => {
-  const lines: LogLine[] = []
-  const { store, world, averba, subject, which } = await givenActive(line => lines.push(line))
+  const { store, world, averba, subject, which, lines } = await givenActive()
   const newer = views.map(view => (view.name === 'consents' ? { ...view, version: view.version + 1 } : view))
   await openStore({ path: store, views: newer, clock: world.clock })
   const detail = expect.stringContaining('consents has stopped: another version of averba took it over')

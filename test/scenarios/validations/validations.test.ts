@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
-import { type LogLine, valueOf } from '../../../src/index.ts'
+import { valueOf } from '../../../src/index.ts'
 import { samples } from '../../../src/simulation/index.ts'
 import { answering, busy } from '../../support/answers.ts'
 import { isValidation, validate } from '../../support/open-validating.ts'
@@ -151,10 +151,8 @@ test('a late 401 does not request a token again', async () => {
 })
 
 test.each([400, 401])('a value that the service quotes as its code (%i) is never stored in clear', async status => {
-  const lines: LogLine[] = []
   let quoted = ''
-  const { averba, clock } = await openWorld({
-    averba: { logger: line => void lines.push(line) },
+  const { averba, clock, lines } = await openWorld({
     intercept: answering(isValidation, () => Response.json({ error: quoted, detail: 'x' }, { status })),
   })
   const claims = { nome: 'SEVERINA DE EXEMPLO', documento: { numero: '482913' } }
