@@ -3,18 +3,11 @@ import { samples, type World } from '../../../src/simulation/index.ts'
 import { holdingAnswer } from '../../support/answers.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { eventsOf } from '../../support/events-of.ts'
-import { dayMs, hourMs } from '../../support/pass-time.ts'
+import { dayMs, hourMs, settleHourly } from '../../support/pass-time.ts'
 import { refuses } from '../../support/refuses.ts'
 import { consentServiceWith, openWorld } from '../../support/world.ts'
 
 const readings = (world: World) => world.requests.filter(each => /consentimentos\/\d+$/.test(each.path)).length
-
-async function settleHourly({ averba, clock }: World, hours: number): Promise<void> {
-  for (let hour = 0; hour < hours; hour++) {
-    await averba.settle()
-    await clock.advance(hourMs)
-  }
-}
 
 const schedulesOf = (world: World) => eventsOf(world, 'subject.scheduled', 'subject.unscheduled')
 
