@@ -40,8 +40,12 @@ export function takes(command: Command, flag: string): boolean {
   return command.options.some(({ long }) => long === flag)
 }
 
-/** A value for a shell. The address of a database may have a password; braces are places in a text. */
+/** The address of a database without a password. */
+const openAddress = /^postgres(ql)?:\/\/([^:@?]*@)?[^@]*$/i
+
+/** A value for a shell. One that may have a password is not repeated, nor one with braces: those are places in a text. */
 function showValue(value: string): string {
-  if (/[{}']/.test(value) || (isOnPostgres(value) && /:\/\/[^@]*:[^@]*@|password/i.test(value))) return '<log>'
+  const isSecret = isOnPostgres(value) && (!openAddress.test(value) || /password/i.test(value))
+  if (isSecret || /[{}']/.test(value)) return '<log>'
   return /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value}'`
 }
