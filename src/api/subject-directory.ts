@@ -56,7 +56,7 @@ export function createSubjectDirectory(store: Store, createId: () => string) {
         ? ['CPF', '; for an erased person use their ref, since a CPF no longer leads to them']
         : ['ref', '']
     throw new AverbaError('NOT_FOUND', `Cannot find the data subject: this ${by} is not enrolled`, {
-      hint: `Call consents.enrol first${more}`,
+      hint: `Check it; a program enrols people with consents.enrol${more}`,
     })
   }
 

@@ -11,19 +11,22 @@ export interface Say {
   text(english: string): string
   /** Translates what the library said: an error, a hint, the detail of a check. */
   message(english: string): string
+  /** Completes the commands in a text by what names the log. */
+  commands(text: string): string
   /** A number of things, such as "1 call" or "2 calls". */
   count(count: number, noun: string): string
 }
 
-export function createSay(language: Language): Say {
+export function createSay(language: Language, commands: Say['commands'] = given => given): Say {
   const text = (english: string) => (language === 'en' ? english : (portuguese[english] ?? english))
-  const say = (texts: TemplateStringsArray, ...values: readonly unknown[]) => fillPlaces(text(texts.join('{}')), values)
-  const message = (english: string) => nameCommands(translateMessage(english, language))
+  const say = (texts: TemplateStringsArray, ...values: readonly unknown[]) =>
+    fillPlaces(commands(text(texts.join('{}'))), values)
+  const message = (english: string) => commands(nameCommands(translateMessage(english, language)))
   const count = (n: number, noun: string) => {
     const [one, many] = text(bothNumbers(noun)).split('|')
     return `${n} ${n === 1 ? one : many}`
   }
-  return Object.assign(say, { language, text, message, count })
+  return Object.assign(say, { language, text, message, commands, count })
 }
 
 /** One and many of a noun, such as `entry|entries`: the key of its translation. */

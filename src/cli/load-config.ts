@@ -141,6 +141,10 @@ export async function withLog<T>(
   checkSource(source)
   const { config = defaultConfig, store } = source
   if (store === undefined) return withConfigured(terminal, config, work, { mustExist: true, onlyLooks })
+  rejectOptions({ '--keys': isOnPostgres(store) ? undefined : source.keys }, option => ({
+    cannot: `Cannot use ${option} here: an open file has its keyring beside it`,
+    hint: 'To look into a backup whose keyring is elsewhere: doctor, verify and export take --keys, and restore makes a log of both',
+  }))
   const log = { ...readLogOptions(store, source), ...(onlyLooks && markToRead({ store })) }
   return withStore(log, work, { ...ofStore, logger: toErrors(terminal) })
 }
@@ -211,7 +215,7 @@ function toErrors(terminal: Terminal): NonNullable<AverbaOptions['logger']> {
   return line => printError(terminal, terminal.isJson ? JSON.stringify(line) : formatLogLine(terminal.say, line))
 }
 
-function formatLogLine(say: Say, { level, message, ...fields }: LogLine): string {
+export function formatLogLine(say: Say, { level, message, ...fields }: LogLine): string {
   const mark = { info: '', warn: say`WARNING: `, error: say`ERROR: ` }[level]
   const details = Object.entries(fields).map(([name, value]) =>
     typeof value === 'number' ? `${name} ${value}` : say.message(String(value)),

@@ -91,9 +91,13 @@ export const actOptions = {
 export function readActorUnless(dryRun: boolean, ref: string | undefined): Pick<CommandOptions, 'actor'> | undefined {
   if (dryRun) return undefined
   if (ref !== undefined) return readActor(ref)
-  throw new AverbaError('INVALID_INPUT', 'Cannot act: --actor is missing', {
-    hint: 'The log keeps who decides. To see what it would act on: --dry-run',
-  })
+  throw actorMissing()
+}
+
+/** The error of every command that acts. */
+export function actorMissing(): AverbaError {
+  const hint = 'The log keeps who decides: give --actor <ref>, or set AVERBA_ACTOR'
+  return new AverbaError('INVALID_INPUT', 'Cannot act: --actor is missing', { hint })
 }
 
 /** The options of every command that shows personal data: the log keeps who saw it, and why. */

@@ -16,11 +16,9 @@ export const portuguese: Readonly<Record<string, string>> = {
   'To act:': 'Para agir:',
   'To prove and to report:': 'Para provar e relatar:',
   'To keep:': 'Para conservar:',
-  'averba --help shows every command.': 'averba --help mostra todos os comandos.',
   'print the version of averba': 'mostra a versão do averba',
   'the language, by default that of LANG': 'o idioma; por padrão, o de LANG',
   'show what it does': 'mostra esta ajuda',
-  'averba {} --help shows what it takes.': 'averba {} --help mostra o que aceita.',
   'This is a bug in averba, or in your code that averba called:':
     'Isto é um defeito do averba, ou do seu código que o averba chamou:',
 
@@ -608,6 +606,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   'These calls were pending then, and may have been made since. In the next process all but readings become unknown:':
     'Estas chamadas estavam pendentes, e podem ter sido feitas desde então. No próximo processo todas, menos leituras, passam a desconhecidas:',
   '{}: {}, checked. Later events are not in it.': '{}: {}, conferido. Eventos posteriores não estão nele.',
+  'Name the new place in each configuration: {}. Back up its keyring.':
+    'Indique o novo lugar em cada configuração: {}. Faça cópia do seu chaveiro.',
   'Its keyring is {}.': 'O chaveiro é {}.',
   'The log continues as {}, and has recorded that.': 'O registro continua como {}, e guardou isso.',
   'A view has to be rebuilt: {}': 'Uma visão tem de ser refeita: {}',

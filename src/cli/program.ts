@@ -33,7 +33,9 @@ import { verifyCommand } from './commands/verify.ts'
 import { completionCommand } from './completion.ts'
 import type { Say } from './language.ts'
 import { printError, WatchedOutput } from './output.ts'
+import { PrintedCommands } from './printed-commands.ts'
 import { type HostTerminal, type Terminal, withLanguage } from './terminal.ts'
+import { asUsageError, checkValues } from './usage-error.ts'
 
 /** In the order of the help, under its headings. */
 const commands: Readonly<Record<string, readonly CreateCommand[]>> = {
@@ -56,12 +58,15 @@ export async function runProgram(args: readonly string[], host: HostTerminal): P
   let code: number = exitCodes.done
   const isJson = args.includes('--json')
   const run = async () => {
-    const terminal = withLanguage(host, findLanguage(args), isJson)
+    const printed = new PrintedCommands()
+    const terminal = withLanguage(host, findLanguage(args), isJson, text => printed.complete(text))
     const program = createProgram(terminal, async (work, continuesWithoutOutput) => {
       output.isOptional = continuesWithoutOutput
       code = await work(terminal)
     })
-    await program.parseAsync(args, { from: 'user' }).catch(cause => {
+    printed.watch(program)
+    const [first, ...others] = args
+    await program.parseAsync(first === 'help' ? [...others, '--help'] : args, { from: 'user' }).catch(cause => {
       code = reportError(cause, terminal)
     })
   }
@@ -84,10 +89,8 @@ export function createProgram(terminal: Terminal, start: StartWork): Command {
   const program = new Command()
     .name('averba')
     .description(say.text('Consents, identity validations and customs webhooks, kept in an append-only log.'))
-    .version(readVersion(), '--version', say.text('print the version of averba'))
+    .version(readVersion(), '-V, --version', say.text('print the version of averba'))
     .addOption(languageOption(say))
-    .showHelpAfterError(say.text('averba --help shows every command.'))
-    .exitOverride()
     .configureHelp({
       styleTitle: title => say.text(title),
       optionDescription: option => describeOption(option, say),
@@ -95,22 +98,24 @@ export function createProgram(terminal: Terminal, start: StartWork): Command {
     })
     .configureOutput({
       writeOut: text => terminal.stdout.write(text),
-      // With JSON, `reportError` says what is wrong.
-      writeErr: text => terminal.isJson || terminal.stderr.write(text),
+      writeErr: text => terminal.stderr.write(text),
       getOutHelpWidth: () => terminal.stdout.columns ?? 80,
       // Help has no colours: to find whether it may, variables would be read that Deno does not permit.
       getOutHasColors: () => false,
       getErrHasColors: () => false,
-      outputError: (text, write) => write(text.split('\n').map(say.message).join('\n')),
+      // `reportError` says what is wrong.
+      outputError: () => undefined,
     })
   const adopt = (parent: Command) => {
     parent.helpOption('-h, --help', say.text('show what it does')).helpCommand(false)
     if (parent !== program) {
       // Every command takes it, and only the first help names it.
       parent.addOption(languageOption(say).hideHelp())
-      const path = parent.parent === program ? parent.name() : `${parent.parent?.name()} ${parent.name()}`
-      parent.showHelpAfterError(say`averba ${path} --help shows what it takes.`)
     }
+    parent.exitOverride(cause => {
+      throw asUsageError(parent, cause)
+    })
+    checkValues(parent)
     for (const each of parent.commands) {
       each.copyInheritedSettings(parent)
       adopt(each)
@@ -152,20 +157,11 @@ function readVersion(): string {
   return version
 }
 
-/** What is wrong with the arguments, as other errors are told; `undefined` when only help was asked for. */
-function toUsageError({ exitCode, message }: CommanderError): AverbaError | undefined {
-  if (exitCode === exitCodes.done) return undefined
-  const [found = '', ...more] = message.replace(/^error: /, '').split('\n')
-  const hint = more.join(' ') || 'averba --help shows every command, and with the name of a command what it takes'
-  return new AverbaError('INVALID_INPUT', `Cannot use the command line: ${found}`, { hint })
-}
-
 function reportError(cause: unknown, terminal: Terminal): number {
   const { isJson } = terminal
-  const usage = cause instanceof CommanderError && isJson ? toUsageError(cause) : undefined
-  // Commander has printed the help, or what is wrong with the arguments.
-  if (cause instanceof CommanderError && !usage) return cause.exitCode
-  const error = usage ?? (isFileError(cause) ? asFileError('use', cause.path ?? 'a file', cause) : asDenied(cause))
+  // Commander has printed the help.
+  if (cause instanceof CommanderError) return cause.exitCode
+  const error = isFileError(cause) ? asFileError('use', cause.path ?? 'a file', cause) : asDenied(cause)
   if (!(error instanceof AverbaError)) {
     const bug = terminal.say.text('This is a bug in averba, or in your code that averba called:')
     terminal.stderr.write(`${format(bug, error)}\n`)

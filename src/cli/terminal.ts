@@ -22,10 +22,15 @@ export interface Terminal extends HostTerminal {
   readonly isJson: boolean
 }
 
-export function withLanguage(host: HostTerminal, language: Language = languageOf(host.env), isJson = false): Terminal {
+export function withLanguage(
+  host: HostTerminal,
+  language: Language = languageOf(host.env),
+  isJson = false,
+  commands?: Say['commands'],
+): Terminal {
   // A getter stays one: asking whether the input is a pipe may fail.
   return Object.create(host, {
-    say: { value: createSay(language), enumerable: true },
+    say: { value: createSay(language, commands), enumerable: true },
     isJson: { value: isJson, enumerable: true },
   })
 }

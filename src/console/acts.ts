@@ -26,24 +26,30 @@ function resolve(charged: boolean): Act {
     void (await validations.resolve(id, { charged, ...(note !== '' && { note }) }, by))
 }
 
-/** What the console does, by the path of the form. The log keeps each with its actor. */
-const acts: Readonly<Record<string, Act>> = {
-  'effects/retry': async ({ effects }, { id = '' }, by) => void (await effects.retry(id, by)),
-  'effects/park': async ({ effects }, { id = '' }, by) => void (await effects.park(id, by)),
-  'effects/withdraw': async ({ effects }, { id = '' }, by) => void (await effects.withdraw(id, by)),
-  'followers/retry': async ({ log }, { name = '' }, { actor }) => void (await log.retry(name, { actor })),
-  'followers/skip': async ({ log }, { name = '' }, { actor }) => void (await log.skip(name, { actor })),
-  'notifications/replay': async ({ notifications }, { id = '' }, { actor }) =>
-    void (await notifications.replay({ id: id.replace(/^notification-/, ''), failed: true }, { actor })),
-  'notifications/skip': async ({ notifications }, { id = '' }, { actor }) =>
-    void (await notifications.skip(id.replace(/^notification-/, ''), { actor })),
-  'validations/charged': resolve(true),
-  'validations/not-charged': resolve(false),
-  'consents/deny': decide('deny'),
-  'consents/revoke': decide('revoke'),
-  'consents/withdraw-end': decide('withdrawEnd'),
-  'subscriptions/rotate': ({ subscriptions }, { evento = '' }, by) => subscriptions.rotate(evento, by),
-  reveal,
+/** What the console does, by the path of the form: what it is called, and how. The log keeps each with its actor. */
+const acts: Readonly<Record<string, readonly [title: keyof Page['texts'], act: Act]>> = {
+  'effects/retry': ['retry', async ({ effects }, { id = '' }, by) => void (await effects.retry(id, by))],
+  'effects/park': ['park', async ({ effects }, { id = '' }, by) => void (await effects.park(id, by))],
+  'effects/withdraw': ['withdraw', async ({ effects }, { id = '' }, by) => void (await effects.withdraw(id, by))],
+  'followers/retry': ['retry', async ({ log }, { name = '' }, { actor }) => void (await log.retry(name, { actor }))],
+  'followers/skip': ['skipEvent', async ({ log }, { name = '' }, { actor }) => void (await log.skip(name, { actor }))],
+  'notifications/replay': [
+    'replay',
+    async ({ notifications }, { id = '' }, { actor }) =>
+      void (await notifications.replay({ id: id.replace(/^notification-/, ''), failed: true }, { actor })),
+  ],
+  'notifications/skip': [
+    'skipNotification',
+    async ({ notifications }, { id = '' }, { actor }) =>
+      void (await notifications.skip(id.replace(/^notification-/, ''), { actor })),
+  ],
+  'validations/charged': ['isCharged', resolve(true)],
+  'validations/not-charged': ['isNotCharged', resolve(false)],
+  'consents/deny': ['deny', decide('deny')],
+  'consents/revoke': ['revoke', decide('revoke')],
+  'consents/withdraw-end': ['withdrawEnd', decide('withdrawEnd')],
+  'subscriptions/rotate': ['rotate', ({ subscriptions }, { evento = '' }, by) => subscriptions.rotate(evento, by)],
+  reveal: ['reveal', reveal],
 }
 
 /** Opens the sealed columns of a row, after an event with who sees them and why. */
@@ -67,8 +73,10 @@ function readable(value: unknown): string {
   return typeof bytes === 'string' ? Buffer.from(bytes, 'base64').toString() : JSON.stringify(value, null, 2)
 }
 
-export function isAct(name: string): boolean {
-  return Object.hasOwn(acts, name)
+/** What an act is called; `undefined` for none. */
+export function titleOf(name: string, texts: Page['texts']): string | undefined {
+  const [title] = (Object.hasOwn(acts, name) && acts[name]) || []
+  return title && texts[title]
 }
 
 /** Does what a form asks for, and shows the result. */
@@ -77,7 +85,7 @@ export async function act(page: Page, name: string, form: Form, ref: string): Pr
   const { command = '', ...fields } = form
   try {
     const by = { actor: { kind: 'person', ref }, ...(command !== '' && { commandId: `console-${command}` }) } as const
-    const shown = await acts[name]?.(averba, fields, by, page)
+    const shown = await acts[name]?.[1](averba, fields, by, page)
     if (shown === undefined || 'html' in shown) return html`${showResult('yes', texts.done)}${shown}`
     const { status } = shown
     if (status === 'settled') return showResult('yes', texts.done)

@@ -211,10 +211,10 @@ ${showTable(
 }
 
 /** Why a call waits, and until when. */
-export function describeWaiting({ words, labels, message }: Page, { waiting, ...call }: Call): Html {
+export function describeWaiting({ words, labels, message, commands }: Page, { waiting, ...call }: Call): Html {
   const reason = message(call.reason)
   if (!waiting) return html`${reason}`
-  return html`${words.waitings[waiting.for]} ${waiting.until !== null && showInstant(waiting.until, labels)}${reason !== '' && html`<div class="soft">${reason}</div>`}`
+  return html`${commands(words.waitings[waiting.for])} ${waiting.until !== null && showInstant(waiting.until, labels)}${reason !== '' && html`<div class="soft">${reason}</div>`}`
 }
 
 export function actsOn(page: Page, { id, waiting }: Call): Html {

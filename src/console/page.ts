@@ -14,6 +14,8 @@ export interface Page {
   readonly language: Language
   /** Translates what the library said: an error, the detail of a check, the reason of a call. */
   readonly message: (english: string) => string
+  /** Completes the commands in a text by what names the log. */
+  readonly commands: (text: string) => string
   readonly texts: Texts
   readonly names: Names
   readonly labels: Labels
@@ -27,8 +29,8 @@ export interface Page {
 export function createPage({
   language,
   ...given
-}: Pick<Page, 'averba' | 'language' | 'path' | 'query' | 'actor'>): Page {
-  const message = (english: string) => nameCommands(translateMessage(english, language))
+}: Pick<Page, 'averba' | 'commands' | 'language' | 'path' | 'query' | 'actor'>): Page {
+  const message = (english: string) => given.commands(nameCommands(translateMessage(english, language)))
   const inLanguage = {
     texts: textsOf(language),
     names: namesOf(language),

@@ -9,7 +9,7 @@ import { type Html, html } from '../pages/html.ts'
 import type { Language } from '../pages/labels.ts'
 import { readInstant } from '../vocabulary/brasilia.ts'
 import { listen } from '../vocabulary/listen.ts'
-import { act, isAct, showError } from './acts.ts'
+import { act, showError, titleOf } from './acts.ts'
 import { consoleScript, consoleStyle } from './assets.ts'
 import {
   showConsents,
@@ -28,6 +28,8 @@ import { showMachine, showStream } from './stream-page.ts'
 export interface ConsoleOptions {
   readonly averba: Averba
   readonly language: Language
+  /** Completes the commands in a text by what names the log. */
+  readonly commands?: ((text: string) => string) | undefined
   /** In whose name it acts. Without it the console only shows. */
   readonly actor?: string | undefined
   /** The port on loopback; 0 for a free one. */
@@ -69,8 +71,9 @@ export async function serveConsole(options: ConsoleOptions): Promise<RunningCons
   const token = randomBytes(24).toString('base64url')
   const app = createApp(options, token)
   const server = createAdaptorServer({ fetch: app.fetch, hostname: host })
+  const hint = 'Give a free port with --port, or leave it out'
   const fail = (code: string, cause: unknown) =>
-    new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${options.port} (${code})`, { cause })
+    new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${options.port} (${code})`, { cause, hint })
   const port = await listen(server, { port: options.port, host }, fail)
   return {
     address: `http://${host}:${port}/?token=${token}`,
@@ -172,24 +175,25 @@ function addPages(app: Hono, options: ConsoleOptions): void {
     const name = new URL(c.req.url).pathname.slice('/act/'.length)
     const origin = c.req.header('origin')
     if (options.actor === undefined || origin !== new URL(c.req.url).origin) return c.text('Forbidden', 403)
-    if (!isAct(name)) return c.notFound()
+    const title = titleOf(name, page.texts)
+    if (title === undefined) return c.notFound()
     const sent = Object.entries(await c.req.parseBody()).map(([key, value]) => [key, String(value)])
     const form: Record<string, string> = Object.fromEntries(sent)
-    const shown = html`<p><code>${name} ${form.stream ?? form.id ?? form.name ?? form.evento ?? ''}</code></p>${await act(page, name, form, options.actor)}`
+    const shown = html`<p><code>${form.stream ?? form.id ?? form.name ?? form.evento ?? ''}</code></p>${await act(page, name, form, options.actor)}`
     // Where the form was: a browser names only pages of the console itself.
     const referer = c.req.header('referer')
     const back = referer?.startsWith(`${origin}/`) ? referer.slice(origin.length) : '/'
-    return c.html(writePage(page, page.texts.act, html`${shown}<p><a href="${back}">${page.texts.back}</a></p>`))
+    return c.html(writePage(page, title, html`${shown}<p><a href="${back}">${page.texts.back}</a></p>`))
   })
 }
 
-function pageOf(c: Context, { averba, language: first, actor }: ConsoleOptions): Page {
+function pageOf(c: Context, { averba, commands = text => text, language: first, actor }: ConsoleOptions): Page {
   const { pathname: path, searchParams: query } = new URL(c.req.url)
   const asked = query.get('lang') ?? getCookie(c, 'averba-lang')
   const language = asked === 'en' || asked === 'pt-BR' ? asked : first
   if (query.has('lang')) setCookie(c, 'averba-lang', language, { sameSite: 'Strict', path: '/' })
   query.delete('lang')
-  return createPage({ averba, language, path, query, actor })
+  return createPage({ averba, commands, language, path, query, actor })
 }
 
 /** Compares in constant time: the time of a wrong guess tells nothing. */

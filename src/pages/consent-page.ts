@@ -1,7 +1,7 @@
 import type { StandingReason } from '../machines/consent/standing.ts'
 import type { PageProof } from '../proof/check-page.ts'
 import type { Instant } from '../vocabulary/message.ts'
-import { formatInBrasilia, showInstant, writeDocument } from './document.ts'
+import { formatInBrasilia, showCnpj, showInstant, writeDocument } from './document.ts'
 import { escapeExactly, type Html, html, jsonInScript } from './html.ts'
 import { type Labels, type Language, labelsOf } from './labels.ts'
 import { writePageScript } from './page-script.ts'
@@ -17,7 +17,7 @@ export function writeConsentPage(report: ConsentReport): string {
   const facts = html`<dt>${labels.instant}</dt><dd>${showInstant(at, labels)}</dd>
 <dt>${labels.knownAt}</dt><dd>${showInstant(knownAt, labels)} <span class="soft">·</span> ${labels.position} ${report.knownPosition}</dd>
 <dt>${labels.consent}</dt><dd><code>${report.consent}</code></dd>
-<dt>${labels.controller}</dt><dd>${report.controller ?? labels.none}</dd>
+<dt>${labels.controller}</dt><dd>${report.controller ? showCnpj(report.controller) : labels.none}</dd>
 <dt>${labels.subject}</dt><dd>${report.cpf ?? labels.closed} <span class="soft">·</span> <code>${report.subject}</code></dd>`
   const main = html`<div class="two">
 ${showAnswer(report.answer, `${labels.asThen}, ${formatInBrasilia(knownAt)}`, labels)}

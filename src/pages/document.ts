@@ -141,6 +141,11 @@ export function formatInBrasilia(at: Instant): string {
   return Number.isNaN(ms) ? at : formatBrasilia(ms).replaceAll('-', '/')
 }
 
+/** A CNPJ as people write it. */
+export function showCnpj(cnpj: string): string {
+  return cnpj.replace(/^(..)(...)(...)(....)(..)$/, '$1.$2.$3/$4-$5')
+}
+
 /** Writes an instant in Brasilia time; in UTC it is its title. */
 export function showInstant(at: Instant | null, labels: Labels): Html {
   if (at === null || at === '') return html`<span class="none">${labels.none}</span>`

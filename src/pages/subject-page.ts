@@ -1,5 +1,14 @@
 import type { Json } from '../vocabulary/message.ts'
-import { type Columns, countAlike, nameActor, nameBasis, showInstant, showTable, writeDocument } from './document.ts'
+import {
+  type Columns,
+  countAlike,
+  nameActor,
+  nameBasis,
+  showCnpj,
+  showInstant,
+  showTable,
+  writeDocument,
+} from './document.ts'
 import { type Html, html } from './html.ts'
 import { type Labels, labelsOf } from './labels.ts'
 import { showTimeline } from './show-timeline.ts'
@@ -96,7 +105,7 @@ ${consents.length === 0 && html`<p class="none">${labels.nothing}</p>`}`,
 
 /** Names a consent by its purpose and its controller, as its service does. */
 function nameConsent({ controller, controllerName, purpose }: ReportedConsent, labels: Labels): string {
-  const cnpj = controller?.replace(/^(..)(...)(...)(....)(..)$/, '$1.$2.$3/$4-$5')
+  const cnpj = controller && showCnpj(controller)
   const who = [controllerName, cnpj].filter(Boolean).join(', ')
   return [purpose ?? labels.noPurpose, who || labels.none].join(' – ')
 }

@@ -20,7 +20,7 @@ const hints: Readonly<Record<string, string>> = {
   EROFS: 'Choose a path on a writable disk',
   ENOSPC: 'Free some space',
   EDQUOT: 'Free some space',
-  ENOENT: 'Check the name of its folder',
+  ENOENT: 'Check its name, and that its folder exists',
   EISDIR: 'Choose a file, not a folder',
 }
 

@@ -170,7 +170,6 @@ export class SimulatedHost {
     }
   }
 
-  /** Closes a former engine. */
   async closeFormer(former: EngineProcess): Promise<void> {
     former.resume()
     await this.waitForAll([former.whileAlive(former.averba.close())])

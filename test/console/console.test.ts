@@ -137,7 +137,7 @@ test('an operator acts in a name that the log keeps, and sees personal data only
   expect(active.length).toBeGreaterThan(0)
   const fields = { stream: active[0]?.consent ?? '', reason: 'asked by phone' }
   const decided = await post('consents/revoke', fields)
-  expect(decided.text).toContain(`<code>consents/revoke ${fields.stream}</code>`)
+  expect(decided.text).toContain(`<h1>Revoke</h1>\n<p><code>${fields.stream}</code></p>`)
   expect(decided.text).toContain('Done.')
   const requested = (await eventsOf(world, 'consent.changeRequested')).at(-1)
   expect(requested).toMatchObject({ actor, data: { status: 'REVOGADO' } })

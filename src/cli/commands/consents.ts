@@ -1,4 +1,5 @@
 import { type Averba, AverbaError, parseCnpj, type RecordSelector, type SubjectRef, type Views } from '../../index.ts'
+import { labelsOf } from '../../pages/labels.ts'
 import { isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import { defineCommand, defineGroup } from '../command.ts'
 import { configOption, lookInto, sourceOptions, withConfigured } from '../load-config.ts'
@@ -163,8 +164,9 @@ function* formatConsents(terminal: Terminal, rows: readonly ConsentRow[]): Itera
   const describe = ({ end_wanted_at: endWantedAt, status, asked, knowledge, lapses_at: lapsesAt }: ConsentRow) => {
     if (endWantedAt !== null)
       return say`its end is wanted since ${formatInstant(endWantedAt)} [${status === 'PENDENTE' ? 'deny' : 'revoke'}, withdraw-end]`
-    if (asked !== null) return say`asked to become ${asked}: ${knowledge}`
-    if (knowledge !== 'known') return knowledge
+    const known = labelsOf(say.language).knowledge[knowledge] ?? knowledge
+    if (asked !== null) return say`asked to become ${asked}: ${known}`
+    if (knowledge !== 'known') return known
     return lapsesAt === null ? '' : say`expires ${formatInstant(lapsesAt)}`
   }
   const table = rows.map((row): Row => {

@@ -2,6 +2,7 @@ import { format } from 'node:util'
 import { AverbaError } from '../../index.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import { lookInto, sourceOptions, withLog } from '../load-config.ts'
+import { actorMissing } from '../options.ts'
 import { printLine } from '../output.ts'
 import { waitForStop } from '../terminal.ts'
 
@@ -24,15 +25,14 @@ export const consoleCommand = defineCommand({
     'Exit codes: 0 stopped by a signal, 1 it could not start.',
   continuesWithoutOutput: true,
   async run(terminal, { operate, actor, port, json, ...source }) {
-    if (operate && actor === undefined)
-      throw new AverbaError('INVALID_INPUT', 'Cannot operate: --actor is missing', { hint: 'The log keeps who acts' })
+    if (operate && actor === undefined) throw actorMissing()
     const stopped = waitForStop(terminal)
     await (operate ? withLog : lookInto)(terminal, source, async averba => {
       // Loaded here, since it is slow to load and only this command needs it.
       const { serveConsole } = await import('../../console/serve-console.ts')
-      const { language } = terminal.say
+      const { language, commands } = terminal.say
       const running = await serveConsole({
-        ...{ averba, language, port, actor: operate ? actor : undefined },
+        ...{ averba, language, commands, port, actor: operate ? actor : undefined },
         onBug: error => terminal.stderr.write(`${format(error)}\n`),
       })
       printLine(terminal, json ? JSON.stringify({ address: running.address }) : running.address)

@@ -1,4 +1,5 @@
 import { copyStore } from '../../index.ts'
+import { isOnPostgres, keyringPath } from '../../vocabulary/names.ts'
 import { defineCommand } from '../command.ts'
 import { logOptions, readLogOptions } from '../options.ts'
 import { createProgress } from '../progress.ts'
@@ -29,6 +30,11 @@ export const copyCommand = defineCommand({
     })
     const { events, root } = result
     const { say } = terminal
-    return { result, lines: [say`${say.count(events, 'event')} were copied, with the root ${root} at both places.`] }
+    const lines = [
+      say`${say.count(events, 'event')} were copied, with the root ${root} at both places.`,
+      say`Its keyring is ${toKeys ?? keyringPath(to)}.`,
+      say`Name the new place in each configuration: ${isOnPostgres(to) ? 'store, keyring' : 'store'}. Back up its keyring.`,
+    ]
+    return { result, lines }
   },
 })

@@ -1,11 +1,20 @@
 import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { type Averba, AverbaError, openAverba, type SubjectRef, serveReceivers, valueOf } from '../../index.ts'
+import {
+  type Averba,
+  AverbaError,
+  openAverba,
+  type SubjectRef,
+  serveReceivers,
+  systemClock,
+  valueOf,
+} from '../../index.ts'
 import type { RunningServices, VirtualClock } from '../../simulation/index.ts'
-import { dayMs, hourMs } from '../../vocabulary/instant.ts'
+import { dayMs, hourMs, toInstant } from '../../vocabulary/instant.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import type { Say } from '../language.ts'
+import { formatLogLine } from '../load-config.ts'
 import { printLine } from '../output.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -54,7 +63,8 @@ async function runDemo(terminal: Terminal, dir?: string) {
   const store = createStorePath(dir)
   // Loaded here, since it is slow to load and few commands need it.
   const { startServices, VirtualClock } = await import('../../simulation/index.ts')
-  const clock = new VirtualClock()
+  // It ends before now, so that a look at the log by the real clock finds nothing wrong with its times.
+  const clock = new VirtualClock(toInstant(systemClock.now() - 40 * dayMs))
   const services = await startServices({ clock })
   tell(say`The consent service (mutual TLS), the token gateway, the validation service and the portal are running.`)
   tell(say`They use a virtual clock: this demonstration advances it by hours and days.`)
@@ -69,7 +79,7 @@ async function runDemo(terminal: Terminal, dir?: string) {
       { evento: eventos.lpco, chaveSecreta: 'chave-secreta-dois' },
     ],
     actor: { kind: 'system', ref: 'demo' },
-    logger: ({ message, ...rest }) => tell(`averba: ${[message, ...Object.values(rest)].join(', ')}`),
+    logger: line => tell(`averba: ${formatLogLine(say, line)}`),
   })
   try {
     const demo: Demo = { averba, services, clock, store, say, tell }

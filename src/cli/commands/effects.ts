@@ -179,13 +179,14 @@ function styleOf({ state, waiting }: Call): Pick<Row, 'style'> {
   return state === 'unknown' || state === 'deferred' ? { style: 'yellow' } : {}
 }
 
-/** Says in one line why a call waits, until when, and what a person can do. */
+/** Says in one line why a call waits, until when, and what a person can do; or how it ended. */
 export function describeWait(say: Say, { waiting, state, ...call }: Call): string {
   const reason = say.message(call.reason)
-  if (waiting === undefined) return reason === '' ? state : reason
+  const words = getLanguageWords(say.language)
+  if (waiting === undefined) return [words.effectStates[state], reason].filter(each => each !== '').join(': ')
   const { until, actions } = waiting
   const when = until === null ? '' : ` ${formatUntil(say, until)}`
-  const why = `${getLanguageWords(say.language).waitings[waiting.for]}${when}${reason === '' ? '' : `: ${reason}`}`
+  const why = `${say.commands(words.waitings[waiting.for])}${when}${reason === '' ? '' : `: ${reason}`}`
   // `resolve` is said in words: it takes the id of the validation.
   const acts = actions.filter(each => each !== 'resolve')
   return acts.length === 0 ? why : `${why} [${acts.join(', ')}]`
@@ -196,12 +197,12 @@ function* formatCall(terminal: Terminal, call: CallDetail, answer: string | unde
   const { id, type, stream, state, dueAt, attempts, unread } = call
   yield { text: `${id}  ${type}`, style: 'bold' }
   yield formatPair(say`state`, state)
-  if (call.waiting) yield formatPair(say`waits`, describeWait(say, call))
+  yield formatPair(call.waiting ? say`waits` : say`ended`, describeWait(say, call))
   if (dueAt !== undefined) yield formatPair(say`due`, formatInstant(dueAt))
   yield formatPair(say`attempts`, String(attempts))
-  yield formatPair(say`stream`, `${stream} (averba show ${stream})`)
+  yield formatPair(say`stream`, say.commands(`${stream} (averba show ${stream})`))
   const own = effectStream(call)
-  if (attempts > 0 || state === 'parked') yield formatPair(say`history`, `${own} (averba show ${own})`)
+  if (attempts > 0 || state === 'parked') yield formatPair(say`history`, say.commands(`${own} (averba show ${own})`))
   if (!unread) return
   const { httpStatus, form, at } = unread
   yield formatPair(say`answer`, say`HTTP ${httpStatus} (${form}) at ${formatInstant(at)}, not understood`)

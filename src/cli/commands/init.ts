@@ -1,7 +1,8 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { AverbaError, configTemplate } from '../../index.ts'
 import { asFileError, isFileError } from '../../vocabulary/file-errors.ts'
+import { makeFolder } from '../../vocabulary/make-folder.ts'
 import { defineCommand } from '../command.ts'
 import type { Say } from '../language.ts'
 import { defaultConfig, requiredVariables } from '../load-config.ts'
@@ -41,7 +42,7 @@ function writeConfig(dir: string, force: boolean, config: string) {
   const folder = resolve(dir)
   const file = join(folder, defaultConfig)
   try {
-    mkdirSync(folder, { recursive: true })
+    makeFolder(folder)
   } catch (cause) {
     const reason = isFileError(cause) ? `: ${cause.code}` : ''
     const hint = 'Name a folder that this user is allowed to make'

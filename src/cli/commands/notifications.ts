@@ -188,7 +188,7 @@ function* formatNotification(
   yield formatPair(say`received`, `${formatInstant(row.received_at)} (${row.origin}${copies})`)
   for (const each of handlersOf(row))
     yield formatPair(say`handler`, `${describeHandler(say, each)}${each.reason === '' ? '' : `: ${each.reason}`}`)
-  yield formatPair(say`stream`, `${row.notification} (averba show ${row.notification})`)
+  yield formatPair(say`stream`, say.commands(`${row.notification} (averba show ${row.notification})`))
   if (body === undefined) yield formatPair(say`content`, say`${row.body_bytes} bytes, sealed: --data shows it`)
   else yield* ['', ...(body === '' ? [say`The content was destroyed.`] : body.split('\n'))]
 }

@@ -56,11 +56,12 @@ function* formatOverview(terminal: Terminal, overview: Overview): Iterable<strin
 }
 
 function formatNeed(say: Say, { what, detail }: Need): string {
-  const command = commandOf[what] ?? 'averba doctor'
+  const command = say.commands(commandOf[what] ?? 'averba doctor')
   if (what === 'deleted') return say`WRONG subscriptions: the portal deleted ${detail}. See: ${command}`
   if (what !== 'undecided') {
     const found = say.message(detail)
-    return found.includes('averba ') ? say`WRONG ${what}: ${found}` : say`WRONG ${what}: ${found}. See: ${command}`
+    const isSaid = found.includes(commandOf[what] ? command : 'averba ')
+    return isSaid ? say`WRONG ${what}: ${found}` : say`WRONG ${what}: ${found}. See: ${command}`
   }
   const count = say.count(Number(detail), 'validation')
   return say`WRONG validations: ${count} may have been done and paid. See: ${command}`

@@ -167,7 +167,7 @@ function describeNext(
   if (state === 'inconclusive')
     return say`perhaps done and paid, with the trace id ${traceIdOf(validation)}: find out [resolve]`
   if (state === 'resolved') return charged === 1 ? say`charged` : say`not charged`
-  return state === 'requested' ? `averba show ${validation}` : ''
+  return state === 'requested' ? say.commands(`averba show ${validation}`) : ''
 }
 
 function* formatValidation(
@@ -185,7 +185,7 @@ function* formatValidation(
   if (row.again_of !== null) yield formatPair(say`paid again for`, row.again_of)
   yield formatPair(say`subject`, row.subject)
   yield formatPair(say`trace id`, traceIdOf(row.validation))
-  yield formatPair(say`stream`, `${row.validation} (averba show ${row.validation})`)
+  yield formatPair(say`stream`, say.commands(`${row.validation} (averba show ${row.validation})`))
   if (revealed) yield* ['', ...JSON.stringify(revealed, null, 2).split('\n')]
   else yield formatPair(say`content`, say`sealed: --data shows it`)
 }

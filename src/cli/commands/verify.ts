@@ -14,6 +14,7 @@ import type { Say } from '../language.ts'
 import { findLog, sourceOptions } from '../load-config.ts'
 import { rejectOptions } from '../options.ts'
 import { createProgress } from '../progress.ts'
+import { nameLog } from '../usage-error.ts'
 
 const proofBytesMax = 16 * 1024 * 1024
 
@@ -69,9 +70,8 @@ export const verifyCommand = defineCommand({
       return verifyProof(terminal.say, proof, parseKeyOptions(key), parseKeyOptions(witness))
     }
     if (!statSync(evidence, { throwIfNoEntry: false })?.isDirectory()) {
-      const hint = 'To verify a log: averba verify --store <log>'
       throw new AverbaError('INVALID_INPUT', `Cannot verify "${evidence}": it is neither a bundle nor a proof`, {
-        hint,
+        hint: nameLog('verify', evidence),
       })
     }
     return end(await verifyLog({ store: evidence, ...known, onProgress, ...(mark !== undefined && { mark }) }))

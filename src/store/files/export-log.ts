@@ -1,10 +1,11 @@
-import { createReadStream, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { createReadStream, existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { absenceTypes } from '../../proof/log-verifier.ts'
 import type { BundleFile, ReadFile } from '../../proof/verify-bundle.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { asFileError, withFileErrors } from '../../vocabulary/file-errors.ts'
+import { makeFolder } from '../../vocabulary/make-folder.ts'
 import { readCheckpoints, readKeyLines, readOrigin } from '../checkpoints/checkpoints.ts'
 import { first, readPages, type Steps } from '../database/connection.ts'
 import { type LogPlace, openReading } from '../database/log-place.ts'
@@ -71,7 +72,7 @@ export async function exportLog(
     throw new AverbaError('INVALID_INPUT', `Cannot export "${reading.name}": it has no checkpoint`, {
       hint: 'Close the log first: that signs a checkpoint',
     })
-  withFileErrors('write', dir, () => mkdirSync(dir, { recursive: true, mode: 0o700 }))
+  withFileErrors('write', dir, () => makeFolder(dir, 0o700))
   const { size } = newest
   const written: string[] = []
   const write = async (name: string, texts: Iterable<string> | AsyncIterable<string>) => {

@@ -28,7 +28,7 @@ test('plan, apply and failures work from a configuration to the declared subscri
   const both = declare(['um', 'dois'])
   const creates = /^create um https:.* \(the portal does not have it\)\ncreate dois .*\n2 changes\. To apply exactly/
   const planned = await expectOutput(averba('plan', ...both), creates, 2)
-  expect(planned.out).toMatch(/ this plan: averba apply --hash [0-9a-f]{64}\n$/)
+  expect(planned.out).toMatch(/ this plan: averba apply --config \S+ --hash [0-9a-f]{64}\n$/)
   const hash = planned.out.trim().split(' ').at(-1) ?? ''
 
   // Somebody else comes in between: this very plan is no longer it.
@@ -112,7 +112,7 @@ test('an invalid plan, or two plans, are refused', async () => {
   const none = join(folder, 'none.json')
   writeFileSync(none, '{}')
   await expectFailure(averba('apply', '--plan', none, ...config), 'it has no hash')
-  const missing = /it is missing or not JSON\nWrite one with: averba plan --json/
+  const missing = /it is missing or not JSON\nWrite one with: averba plan --config \S+ --json/
   await expectFailure(averba('apply', '--plan', `${none}.json`, ...config), missing)
   expect(await averba('apply', '--plan', none, '--hash', 'a', ...config)).toMatchObject({ code: 1 })
 })

@@ -12,6 +12,8 @@ test('the commands report what an operator has to know, as text and as JSON', as
   const made = await averba('backup', '--store', store, backup)
   expect(made.out).toMatch(/The keyring is NOT in it: back up \S+log\.sqlite\.keys too/)
   expect(made.out).toMatch(/events up to 2026-11-20T12:00:00\.\d{3}Z/)
+  const nowhere = averba('backup', '--store', store, `${backup}.none/x`)
+  await expectFailure(nowhere, /\nCheck its name, and that its folder exists\n$/)
   const restored = await averba('restore', backup, elsewhere, '--keys', `${store}.keys`)
   expect(restored.out).toMatch(/Later events are not in it/)
   expect(restored.out).toMatch(
@@ -33,6 +35,16 @@ test('the commands report what an operator has to know, as text and as JSON', as
   const gone = temporaryStore()
   copyFileSync(`${store}.keys`, `${gone}.keys`)
   await expectFailure(averba('doctor', '--store', gone), /^NOT_FOUND: .*\nIts keyring is there: restore a backup/)
+})
+
+test('a copy says where the keyring is and what to change, and the former place what still works there', async () => {
+  const [store, to] = [await makeSampleStore(1), temporaryStore()]
+  const keyring = `Its keyring is ${to}.keys.\nName the new place in each configuration: store. `
+  await expectOutput(averba('copy', store, to), keyring)
+  const hint = `Use its new place. Of the commands, verify, export, replay, doctor and backup still work here. If the new place is lost, see averba resume --store ${store}\n`
+  await expectFailure(averba('status', '--store', store), hint)
+  for (const works of ['replay', 'backup x'])
+    await expectOutput(averba(...works.replace('x', `${to}.x`).split(' '), '--store', store), '')
 })
 
 test('a restore prints who was erased since the backup, and the command to repeat it', async () => {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { averba, expectFailure } from '../../support/command-line.ts'
+import { averba, averbaJson, expectFailure, expectJson, expectOutput } from '../../support/command-line.ts'
 import { openPage } from '../../support/open-page.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -20,6 +20,12 @@ test('the demonstration shows every lifecycle, and ends with one JSON object', a
   const said = await openPage(pages[1] ?? '').run(globalThis.crypto.subtle)
   expect(said.className).toBe('card yes')
   expect([code, err]).toEqual([0, ''])
+  expect(out).toContain(`apart from the store (${result.store}.keys)\n`)
+  // The portal has deleted a subscription; else all is well, although the clock was virtual.
+  const { needs } = await expectJson(2, 'status', '--store', result.store)
+  expect(needs).toEqual([{ what: 'deleted', detail: expect.any(String) }])
+  const [call] = (await averbaJson('effects', 'list', '--state', 'settled', '--store', result.store)).calls
+  await expectOutput(averba('effects', 'show', call.id, '--store', result.store), /^ended +answered\n/m)
   const seen = out.replace('{"numeroLPCO":"I2600000003"}', '') + readFileSync(result.store, 'latin1') + pages.join()
   const canaries = ['25774435016', '52998224725', 'Sousa', 'segredo', 'secreta', 'numeroLPCO']
   expect(canaries.filter(canary => seen.includes(canary))).toEqual([])

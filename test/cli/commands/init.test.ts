@@ -20,7 +20,8 @@ test('averba init writes to --dir, prints the next steps, and overwrites only wi
   expect(readFileSync(written, 'utf8')).toBe('mine')
   expect(await averbaJson('init', '--dir', dir, '--force')).toMatchObject({ file: written })
   expect(readFileSync(written, 'utf8')).toBe(configTemplate())
-  await expectFailure(averba('init', '--dir', written), 'INVALID_INPUT: Cannot make the folder')
+  for (const impossible of [written, '/proc/averba/x'])
+    await expectFailure(averba('init', '--dir', impossible), 'INVALID_INPUT: Cannot make the folder')
 })
 
 test('with --lang pt-BR the comments are Portuguese, each of them, and the options are the same', async () => {

@@ -82,7 +82,7 @@ test('averba verify reports the level of a store, with its exit code, and what i
 })
 
 test('averba verify says how a log is named, and takes the one of the configuration', async () => {
-  const named = /^INVALID_INPUT: Cannot verify ".*": it is neither a bundle nor a proof\n.* --store <log>\n$/
+  const named = /^INVALID_INPUT: Cannot verify ".*": it is neither a bundle nor a proof\n.* --store \S+\n$/
   await expectFailure(averba('verify', store), named)
   const config = ['--config', configFile({ store })]
   await expectOutput(averba('verify', ...config), 'level        held')

@@ -277,10 +277,8 @@ test('without schedules nothing is destroyed, and the start logs that rules are 
     { retention: rules, schedules: true },
     { retention: {}, schedules: false },
   ]) {
-    const messages: string[] = []
-    const logger = ({ message }: { message: string }) => messages.push(message)
-    const { averba, clock, samples, close } = await openWorld({ averba: { retention, schedules, logger } })
-    const told = messages.filter(message => message.startsWith('retention is set but schedules are off'))
+    const { averba, clock, samples, close, lines } = await openWorld({ averba: { retention, schedules } })
+    const told = lines.filter(({ message }) => message.startsWith('retention is set but schedules are off'))
     expect(told).toHaveLength(retention === rules && !schedules ? 1 : 0)
     valueOf(await averba.validations.validate({ id: 'a', cpf: samples.cpf, claims: { nome: 'MARIA' } }))
     await passTime({ averba, clock }, 3 * dayMs)
