@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { walkThroughManyCalls } from './support/many-calls.ts'
+import { createPlan } from './campaign/plan.ts'
+import { runSteps } from './campaign/run-steps.ts'
 
 /**
  * Time, randomness, the network and the streams come from `Clock`, `Entropy`, `Fetch` and `Terminal`, which are passed in.
@@ -146,9 +147,7 @@ test('no executed SQL statement takes the time or random values from the databas
   onTestFinished(() => {
     DatabaseSync.prototype.prepare = prepare
   })
-  const { world } = await walkThroughManyCalls(1, 3)
-  await world.averba.rebuild()
-  await world.close()
+  expect(await runSteps(1, [...createPlan(1, 3), { do: 'rebuild', id: -1, at: 0 }])).toMatchObject({ failures: [] })
   expect(prepared.size).toBeGreaterThan(80)
   expect([...prepared].filter(sql => ofTheDatabase.test(sql))).toEqual([])
   expect([...prepared].some(sql => sql.startsWith('create table'))).toBe(true)

@@ -11,6 +11,7 @@ import { headOfIncoming, headOfRequest } from '../src/adapters/receiver/received
 import { parseRanges } from '../src/adapters/receiver/sender.ts'
 import * as token from '../src/adapters/token/protocol.ts'
 import { readResult } from '../src/adapters/validation/protocol.ts'
+import { subjectMachine } from '../src/machines/subject/subject.ts'
 import { verifyDisclosure } from '../src/proof/disclosure.ts'
 import { fromBase64, fromHex, toBytes } from '../src/proof/encoding.ts'
 import * as note from '../src/proof/note.ts'
@@ -167,6 +168,23 @@ test.each([
   const [consents, failures] = [listOf(record, 4 * mebibyte, count), listOf(record, 8 * mebibyte, count * 2)]
   expect(await cpuMs(() => consent.readConsents(consents), maxMs)).toBeLessThan(maxMs)
   expect(await cpuMs(() => portal.readFailures(failures), maxMs)).toBeLessThan(maxMs)
+})
+
+test('ten thousand awareness records are decided one after the other without looking at all for each', async () => {
+  const data = (n: number) => ({ record: `r${n}`, createdAt: null, controller: null })
+  let recorded = 0
+  const decideAll = () => {
+    recorded = 0
+    let state = subjectMachine.evolve(subjectMachine.initial, { type: 'subject.enrolled', data: { subject: 's' } })
+    for (let n = 0; n < 20_000; n++) {
+      const decided = subjectMachine.decide(state, { type: 'subject.observeAwareness', data: data(n % 10_000) })
+      const events = 'events' in decided ? decided.events : []
+      recorded += events.length
+      state = events.reduce((before, event) => subjectMachine.evolve(before, event), state)
+    }
+  }
+  expect(await cpuMs(decideAll, 1_500)).toBeLessThan(1_500)
+  expect(recorded).toBe(10_000)
 })
 
 test.each([...pieces, '{"a":0},'])('a value full of %s is parsed within 50 ms at its bound', async piece => {

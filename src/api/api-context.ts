@@ -7,6 +7,7 @@ import { logPageRows, type ReadFilter } from '../store/log/read.ts'
 import type { Store } from '../store/store.ts'
 import type { RowSource } from '../store/views/view-reader.ts'
 import type { ViewsHandle } from '../store/views/views-handle.ts'
+import type { ExpectedStream } from '../store/writing/append.ts'
 import type { Views } from '../views/views.ts'
 import { AverbaError, hasCode } from '../vocabulary/errors.ts'
 import { fromInstant, nearNowMs } from '../vocabulary/instant.ts'
@@ -83,6 +84,11 @@ export function createRows({ viewReader }: Pick<Store, 'viewReader'>) {
       }
     },
   }
+}
+
+/** The precondition that nothing is recorded in a stream from now on. */
+export async function expectUnchanged(store: Pick<LogStore, 'readLast'>, stream: string): Promise<ExpectedStream> {
+  return { stream, expect: (await store.readLast({ stream }))?.version ?? 'none' }
 }
 
 /** The key of a service's record in the index: the contract addresses records by data subject and id. */

@@ -2,7 +2,8 @@ import type { Certificate } from '../adapters/credentials/certificate.ts'
 import type { Source } from '../adapters/credentials/secret.ts'
 import { proxyFromEnvironment } from '../adapters/http/outbound-proxy.ts'
 import { type HttpSocket, openSocket, type SocketOptions } from '../adapters/http/transport.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { withinBudget } from '../adapters/http/within-budget.ts'
+import { type Clock, systemClock } from '../runtime/clock.ts'
 import type { Fetch } from '../vocabulary/fetch.ts'
 import type { LogLine } from '../vocabulary/log-line.ts'
 import type { ServiceName } from '../vocabulary/names.ts'
@@ -30,6 +31,15 @@ export function connectionOf(
   return { ...(ca !== undefined && { ca }), ...(certificate && { certificate }), ...(proxyFor && { proxyFor }) }
 }
 
+/**
+ * The host's own `fetch`, with the time and size limits of averba's sockets: one that never ends must not keep a place.
+ * Under a clock of the host, which may stand still, it has to end by itself.
+ */
+export function fetchOf({ fetch, clock }: HostOptions): Fetch | undefined {
+  if (!fetch || clock) return fetch
+  return withinBudget(systemClock, (request, signal) => fetch(new Request(request, { signal })))
+}
+
 /** The HTTP client of each service: with its own sockets, or the host's `fetch`. */
 export interface HttpClients {
   open(service: ServiceName): Fetch
@@ -41,7 +51,8 @@ export function createHttpClients(
   options: HostOptions,
   { clock, tracing, log }: { clock: Clock; tracing: Tracing; log: (line: LogLine) => void },
 ): HttpClients {
-  const { fetch, tracing: { traceparentTo = [] } = {} } = options
+  const { tracing: { traceparentTo = [] } = {} } = options
+  const fetch = fetchOf(options)
   const sockets: HttpSocket[] = []
   const openTracked = (service: ServiceName): Fetch => {
     const socket = openSocket({

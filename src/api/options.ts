@@ -111,7 +111,7 @@ class ServiceOptions {
   readonly answerBytesMax? = optional(wholeNumber(1, answerBytesCap), '4 * 1_048_576')
   /**
    * How long a request may take, its answer included, in milliseconds: 10 seconds by default. A paid answer that comes
-   * later is in doubt, and so is one that has not come 15 seconds after `close`. A `fetch` of yours has its own limit.
+   * later is in doubt, and so is one that has not come 15 seconds after `close`.
    */
   readonly timeoutMs? = optional(wholeNumber(1_000, 120_000), '30_000')
   /** Answers that averba does not know, such as a 404 in HTML that is the service's own. They come before the table. */
@@ -427,8 +427,8 @@ export class HostOptions {
   /** Gives random bytes; the system's by default. For tests, such as `seededEntropy` of `averba/simulation`. */
   readonly entropy? = optional(withFunctions<Entropy>('bytes'), 'seededEntropy(1)')
   /**
-   * Sends the requests to every service, over TLS; by default averba's own sockets do, with `certificate` and `ca`. It
-   * has to end each by itself: a request that never ends keeps one of the places of `requestsAtOnceMax`.
+   * Sends the requests to every service, over TLS; by default averba's own sockets do, with `certificate` and `ca`. The
+   * signal of a request aborts after the `timeoutMs` of its service; under a `clock` of yours nothing ends it.
    */
   readonly fetch? = optional(hostFunction<Fetch>(), 'request => fetch(request)')
 }

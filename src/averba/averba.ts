@@ -133,8 +133,8 @@ export interface Averba extends HealthMethods {
    */
   rebuildIndex(): Promise<IndexRebuildResult>
   /**
-   * Waits for calls in progress, then closes the store. Nothing is lost. Within a handler it resolves at once, and the
-   * log is closed after the handler returns.
+   * Waits up to 15 seconds for calls and handlers in progress, then closes the store. Nothing is lost. Within a handler
+   * it resolves at once, and the log is closed after the handler returns.
    */
   close(): Promise<void>
 }

@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type Averba, AverbaError } from '../index.ts'
+import { listen } from '../vocabulary/listen.ts'
 import type { Metrics } from './metrics.ts'
 
 export interface StatusServer {
@@ -43,15 +42,11 @@ export async function serveStatus(
     answer().then(send, () => send({ status: 500, body: { error: 'it failed' } }))
   })
   server.maxConnections = 100
-  server.listen(port, host)
-  await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
-    throw new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${port} (${cause.code})`, {
-      cause,
-      hint: 'Set run.host and run.port to a free address',
-    })
-  })
+  const hint = 'Set run.host and run.port to a free address'
+  const fail = (cause: NodeJS.ErrnoException) =>
+    new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${port} (${cause.code})`, { cause, hint })
   return {
-    port: (server.address() as AddressInfo).port, // It listens on a port, not on a pipe.
+    port: await listen(server, { port, host }, fail),
     close: () => new Promise(done => void server.close(() => done()).closeAllConnections()),
   }
 }

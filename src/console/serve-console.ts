@@ -1,5 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { serve } from '@hono/node-server'
+import { createAdaptorServer } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { getCookie, setCookie } from 'hono/cookie'
@@ -8,6 +8,7 @@ import { type Averba, AverbaError } from '../index.ts'
 import { type Html, html } from '../pages/html.ts'
 import type { Language } from '../pages/labels.ts'
 import { readInstant } from '../vocabulary/brasilia.ts'
+import { listen } from '../vocabulary/listen.ts'
 import { act, showError, titleOf } from './acts.ts'
 import { consoleScript, consoleStyle } from './assets.ts'
 import {
@@ -69,16 +70,11 @@ const pages: Readonly<Record<string, readonly [title: keyof Page['texts'], show:
 export async function serveConsole(options: ConsoleOptions): Promise<RunningConsole> {
   const token = randomBytes(24).toString('base64url')
   const app = createApp(options, token)
-  const { promise, resolve, reject } = Promise.withResolvers<number>()
-  const server = serve({ fetch: app.fetch, hostname: host, port: options.port }, ({ port }) => resolve(port))
-  server.on('error', (cause: NodeJS.ErrnoException) =>
-    reject(
-      new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${options.port} (${cause.code})`, {
-        ...{ cause, hint: 'Give a free port with --port, or leave it out' },
-      }),
-    ),
-  )
-  const port = await promise
+  const server = createAdaptorServer({ fetch: app.fetch, hostname: host })
+  const hint = 'Give a free port with --port, or leave it out'
+  const fail = (cause: NodeJS.ErrnoException) =>
+    new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${options.port} (${cause.code})`, { cause, hint })
+  const port = await listen(server, { port: options.port, host }, fail)
   return {
     address: `http://${host}:${port}/?token=${token}`,
     close: () => new Promise(done => void server.close(() => done())),

@@ -65,7 +65,7 @@ function decodeOptional(text: unknown): Uint8Array<ArrayBuffer> | undefined {
  * Verifies a disclosure, and opens its parts: first the proof of the event (`verifyTlogProof`), then the hash of each
  * part and the commitment of each key against the proven header. Only then it decrypts the parts.
  *
- * @param keys keys of the log that the verifier trusts: one for each name that it signs under
+ * @param keys keys of the log that the verifier trusts, for each name that it signs under, as in `verifyTlogProof`
  */
 export async function verifyDisclosure(
   text: string,

@@ -59,7 +59,7 @@ export interface ProofOptions {
 /**
  * Verifies a proof against keys that the verifier trusts.
  *
- * @param keys of the log itself: one for each name that it signs under
+ * @param keys of the log itself, for each name that it signs under: after a change of keys several for one name
  */
 export async function verifyTlogProof(
   text: string,

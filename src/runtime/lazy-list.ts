@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+import { AverbaError } from '../vocabulary/errors.ts'
 import { yieldToEventLoop } from './event-loop.ts'
 
 /**
@@ -11,15 +13,39 @@ export function lazyList<T>(pages: () => AsyncIterable<readonly T[]>): AsyncList
   return new LazyList(pages)
 }
 
+/**
+ * Checks the last items of pages, each of which is read after the one before: one that comes again leads to the same
+ * pages for ever, as a damaged index does. It is compared with one that moves on ever more rarely (Brent), so that a
+ * circle of any length is found within a few rounds.
+ *
+ * @throws {AverbaError} `CORRUPT`
+ */
+export function createCycleCheck<T>(): (last: T) => void {
+  let kept: T | undefined
+  let [pages, keepAt] = [0, 1]
+  return last => {
+    if (kept !== undefined && isDeepStrictEqual(last, kept))
+      throw new AverbaError('CORRUPT', 'Cannot read the log: a table is damaged', {
+        hint: 'Keep it unchanged and restore a backup elsewhere',
+      })
+    pages += 1
+    if (pages < keepAt) return
+    kept = last
+    keepAt *= 2
+  }
+}
+
 /** Reads page by page, each after the last item of the one before; other work runs between. A short one is the last. */
 export async function* readPages<T>(
   rowsMax: number,
   read: (last: T | undefined) => Promise<readonly T[]>,
 ): AsyncGenerator<readonly T[], undefined> {
+  const check = createCycleCheck<T>()
   for (let last: T | undefined; ; ) {
     const page = await read(last)
-    yield page
     last = page.at(-1)
+    if (last) check(last)
+    yield page
     // Waiting for an empty page could last forever while other processes append.
     if (!last || page.length < rowsMax) return
     await yieldToEventLoop()

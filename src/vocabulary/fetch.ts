@@ -23,7 +23,7 @@ export interface RequestLimits extends Partial<AnswerLimits> {
 
 const limitsByRequest = new WeakMap<Request, RequestLimits>()
 
-/** Sets the limits of a request. Only averba's own clients obey them: a host's `fetch` has its own. */
+/** Sets the limits of a request. `mayLeave` is only asked by averba's own sockets. */
 export function withLimits(request: Request, limits: RequestLimits): Request {
   limitsByRequest.set(request, limits)
   return request

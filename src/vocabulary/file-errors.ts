@@ -1,3 +1,4 @@
+import { asDenied } from './connection-errors.ts'
 import { AverbaError } from './errors.ts'
 import { isOnPostgres } from './names.ts'
 
@@ -19,15 +20,17 @@ const hints: Readonly<Record<string, string>> = {
   EROFS: 'Choose a path on a writable disk',
   ENOSPC: 'Free some space',
   EDQUOT: 'Free some space',
-  ENOENT: 'Check the name of its folder',
-  WRITE_ENOENT: 'Its folder is missing: make it, or choose another one',
+  ENOENT: 'Check its name, and that its folder exists',
   EISDIR: 'Choose a file, not a folder',
 }
 
-/** Turns a file system error into `STORE_UNSAFE` with the path and the reason. Other errors stay as they are. */
+/**
+ * Turns a file system error into `STORE_UNSAFE` with the path and the reason, and what Deno does not permit into
+ * `MISCONFIGURED`. Other errors stay as they are.
+ */
 export function asFileError(verb: 'read' | 'write' | 'use', path: string, cause: unknown): unknown {
-  if (!isFileError(cause)) return cause
-  const hint = hints[`${verb.toUpperCase()}_${cause.code}`] ?? hints[cause.code] ?? 'Check the disk'
+  if (!isFileError(cause)) return asDenied(cause)
+  const hint = hints[cause.code] ?? 'Check the disk'
   return new AverbaError('STORE_UNSAFE', `Cannot ${verb} "${path}": ${cause.code}`, { cause, hint, path })
 }
 

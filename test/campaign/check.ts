@@ -23,7 +23,6 @@ export interface SentNotification {
   readonly failed: number
 }
 
-/** An accepted use of a consent. */
 export interface ConsentUse {
   readonly cpf: string
   readonly id: string

@@ -1,5 +1,6 @@
 /** `npm run campaign`: runs a world with faults and crashes for each seed, and prints the checks that failed. */
-import { FlagError, type Flags, readFlags, usage } from './flags.ts'
+import { CommanderError } from 'commander'
+import { type Flags, readFlags } from './flags.ts'
 import { createPlan } from './plan.ts'
 import { runSeeds, timeoutCheck } from './run-seeds.ts'
 import { type RunResult, runSteps } from './run-steps.ts'
@@ -18,15 +19,13 @@ const textMax = 600
 // Exit codes: 0 every check held, 1 a check failed, 2 invalid flags, no run.
 try {
   const flags = readFlags(process.argv.slice(2))
-  if (flags === 'help') console.log(usage)
-  else if (!(await (flags.seed === undefined ? runMany(flags) : runOne(flags)))) process.exitCode = 1
+  if (!(await (flags.seed === undefined ? runMany(flags) : runOne(flags.seed, flags)))) process.exitCode = 1
 } catch (error) {
-  if (!(error instanceof FlagError)) throw error
-  console.error(error.message)
-  process.exitCode = 2
+  if (!(error instanceof CommanderError)) throw error
+  process.exitCode = error.exitCode === 0 ? 0 : 2
 }
 
-async function runMany({ until, json, ...numbers }: Extract<Flags, { seeds: number }>): Promise<boolean> {
+async function runMany({ until, json, ...numbers }: Flags): Promise<boolean> {
   const failed: RunResult[] = []
   let isInterrupted = false
   process.once('SIGINT', () => {
@@ -59,7 +58,7 @@ async function runMany({ until, json, ...numbers }: Extract<Flags, { seeds: numb
   return failed.length === 0 && campaign.refuted.length === 0 && isReached
 }
 
-async function runOne({ seed, days, shrink, json }: Extract<Flags, { seed: number }>): Promise<boolean> {
+async function runOne(seed: number, { days, shrink, json }: Flags): Promise<boolean> {
   const steps = createPlan(seed, days)
   const result = await runSteps(seed, steps, json ? undefined : line => console.log(line))
   printFailures(result)

@@ -63,7 +63,6 @@ const callFaults = [
   ...([{ kind: 'gateway' }, { kind: 'gateway', status: 403 }, { kind: 'gateway', status: 407 }] as const),
 ] as const
 
-/** Faults of a change at the portal. */
 const portalFaults: readonly Fault[] = [
   { kind: 'lose', service: 'portal', method: 'DELETE', times: 1 },
   { kind: 'lose', service: 'portal', method: 'POST', times: 1 },

@@ -18,7 +18,6 @@ export class RunRecord {
   readonly log: RecordedEvent[] = []
   /** The names of the faults, crash points and transitions that were reached. */
   readonly reached = new Set<string>()
-  /** The log lines of the engine. */
   readonly logLines: unknown[] = []
   /** The current deed with the id of its step, or at the end the current check. */
   currentStep = ''

@@ -8,11 +8,9 @@ import { settleDown } from './settle-down.ts'
 import { SimulatedHost } from './simulated-host.ts'
 import type { Step } from './step.ts'
 
-/** The result of one run. */
 export interface RunResult {
   readonly seed: number
   readonly failures: readonly CheckFailure[]
-  /** The number of recorded events. */
   readonly events: number
   readonly reached: readonly string[]
   /** The digest over the log, and over the logs that restores replaced. The same steps give the same digest. */

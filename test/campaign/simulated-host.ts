@@ -1,3 +1,4 @@
+import { withinBudget } from '../../src/adapters/http/within-budget.ts'
 import { staticHeaders } from '../../src/adapters/portal/authentication.ts'
 import type { SubjectRef } from '../../src/api/subject-directory.ts'
 import type { ValidationInput } from '../../src/api/validations/validations.ts'
@@ -5,7 +6,7 @@ import { type Averba, currentDefinitions, type Definitions } from '../../src/ave
 import type { AverbaOptions } from '../../src/index.ts'
 import { createSimulators, credentials } from '../../src/simulation/services/create-simulators.ts'
 import { seededEntropy } from '../../src/simulation/world/seeded-entropy.ts'
-import { hosts, withinBudget } from '../../src/simulation/world/simulate.ts'
+import { hosts } from '../../src/simulation/world/simulate.ts'
 import { AverbaError } from '../../src/vocabulary/errors.ts'
 import type { Fetch } from '../../src/vocabulary/fetch.ts'
 import { minuteMs } from '../../src/vocabulary/instant.ts'
@@ -169,7 +170,6 @@ export class SimulatedHost {
     }
   }
 
-  /** Closes a former engine. */
   async closeFormer(former: EngineProcess): Promise<void> {
     former.resume()
     await this.waitForAll([former.whileAlive(former.averba.close())])

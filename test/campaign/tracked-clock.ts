@@ -52,7 +52,6 @@ export class TrackedClock implements Clock {
   }
 }
 
-/** Resolves after one turn of the event loop. */
 export function turnEventLoop(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }

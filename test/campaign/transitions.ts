@@ -6,7 +6,6 @@ import { samples } from '../machines/samples.ts'
 import { viewsRebuilt } from './actions/operations.ts'
 import { crashPoints } from './crash-points.ts'
 import { faultKinds } from './plan.ts'
-import { RewindableMap } from './rewindable-map.ts'
 
 /**
  * The names of the transitions that an event makes, one for each region of the chart: the states before and after, and
@@ -56,7 +55,7 @@ const byName = new Map(machines.map(each => [each.name, each]))
 
 /** Tracks the states of the streams of a log, event by event. */
 export class TransitionTracker {
-  readonly #states = new RewindableMap<string, MachineState>()
+  readonly #states = new Map<string, MachineState>()
 
   /** The transitions that an event makes. */
   step(event: RecordedEvent): string[] {
@@ -64,11 +63,13 @@ export class TransitionTracker {
     if (!machine) return []
     const before = this.#states.get(event.stream) ?? machine.initial
     const after = machine.evolve(before, event)
-    this.#states.set(event.position, event.stream, after)
+    this.#states.set(event.stream, after)
     return transitionNames(machine, before, event, after)
   }
 
-  rewind(position: number): void {
-    this.#states.rewind(position)
+  /** Tracks another log, of which these events were read. */
+  startOver(log: readonly RecordedEvent[]): void {
+    this.#states.clear()
+    for (const event of log) this.step(event)
   }
 }

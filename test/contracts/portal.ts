@@ -115,7 +115,7 @@ export function portalContract(): void {
   })
 
   test('Change answers id, evento and endpoint, and no secrets', async () => {
-    const { at, send, listed, id } = await givenOne()
+    const { at, send, put, listed, id } = await givenOne()
     const named = { evento: 'outro', endpoint: `${endpoint}/2` }
     const next = { ...named, chaveSecreta: 'nova', chaveAutenticacao: 'x' }
     const response = await send(client.writeChange(at.portal, portalHeaders, id, next))
@@ -123,14 +123,21 @@ export function portalContract(): void {
     expect(response.headers.get('content-type')).toMatch(/^application\/json\b/)
     expect(await response.json()).toEqual({ id, ...named })
     expect(await listed()).toMatchObject([{ id, ...next }])
+    // Without the optional fields it clears them.
+    expect((await put(id, { id, evento, endpoint })).status).toBe(200)
+    expect(await listed()).toMatchObject([{ chaveSecreta: null, chaveAutenticacao: null }])
   })
 
   test('chaveSecreta and chaveAutenticacao are optional, and null in answers', async () => {
-    const { post, listed } = await given()
+    const { post, put, listed } = await given()
     const answered = await exact(wire.assinaturaSchema, post({ evento, endpoint }))
     const none = { chaveSecreta: null, chaveAutenticacao: null }
     expect(answered).toEqual({ id: expect.any(Number), evento, endpoint, ...none })
-    expect(await listed()).toMatchObject([none])
+    const [row] = await listed()
+    expect(row).toMatchObject(none)
+    // It can be sent back.
+    expect((await put(row?.id ?? 0, row ?? {})).status).toBe(200)
+    expect(await listed()).toEqual([row])
   })
 
   test('a subscription without evento or endpoint is a 422 with code and message', async () => {
@@ -141,15 +148,6 @@ export function portalContract(): void {
       expect(await response.json()).toEqual(problem)
     }
     expect(await listed()).toEqual([])
-  })
-
-  test('on Subscribe the endpoint is a secure URL on port 443', async () => {
-    const { post, listed } = await given()
-    const insecure = [`http://${host}/`, `https://${host}:8443/`, `http://${host}:443/`, 'receptor']
-    for (const wrong of [...insecure, ...onlyAlmostSecure])
-      expect((await post({ evento, endpoint: wrong })).status, wrong).toBe(422)
-    expect(await listed()).toEqual([])
-    expect((await post({ evento, endpoint: `https://${host}:443/` })).status).toBe(200)
   })
 
   test('evento has at most 40 characters, endpoint 500, and each key 100, on Subscribe and on Change', async () => {
@@ -189,14 +187,6 @@ export function portalContract(): void {
     expect(await listed()).toMatchObject([wanted])
   })
 
-  test('a listed row without keys can be sent back', async () => {
-    const { put, post, listed } = await given()
-    await post({ evento, endpoint })
-    const [row] = await listed()
-    expect((await put(row?.id ?? 0, row ?? {})).status).toBe(200)
-    expect(await listed()).toEqual([row])
-  })
-
   test('other paths and methods are 404 and 405 in JSON, with Allow', async () => {
     const { url, send } = await given()
     for (const [method, path, ...refusal] of [
@@ -222,12 +212,16 @@ export function portalContract(): void {
     for (const wrong of ['sim', 'TRUE', '1', '']) expect((await get(`?exibirInativos=${wrong}`)).status).toBe(400)
   })
 
-  test('on Change the endpoint is a secure URL on any port', async () => {
-    const { put, listed, id } = await givenOne()
+  test('the endpoint is a secure URL, on port 443 on Subscribe and on any port on Change', async () => {
+    const { post, put, listed, id } = await givenOne()
+    const onPort = `https://${host}:8443/`
     for (const wrong of [`http://${host}/`, 'receptor', ...onlyAlmostSecure])
       expect((await put(id, { id, evento, endpoint: wrong })).status, wrong).toBe(422)
+    for (const wrong of [onPort, `http://${host}/`, `http://${host}:443/`, 'receptor', ...onlyAlmostSecure])
+      expect((await post({ evento: 'outro', endpoint: wrong })).status, wrong).toBe(422)
     expect(await listed()).toMatchObject([{ endpoint }])
-    expect((await put(id, { id, evento, endpoint: `https://${host}:8443/` })).status).toBe(200)
+    expect((await post({ evento: 'outro', endpoint: `https://${host}:443/` })).status).toBe(200)
+    expect((await put(id, { id, evento, endpoint: onPort })).status).toBe(200)
   })
 
   test('id, evento and endpoint are required on Change, and the id must match the path', async () => {
@@ -240,12 +234,6 @@ export function portalContract(): void {
     for (const body of [...without, { id: String(id), evento, endpoint }, { id: id + 1, evento, endpoint }])
       expect((await put(id, body)).status).toBe(422)
     expect(await listed()).toMatchObject([wanted])
-  })
-
-  test('a Change without the optional fields clears them', async () => {
-    const { put, listed, id } = await givenOne()
-    expect((await put(id, { id, evento, endpoint })).status).toBe(200)
-    expect(await listed()).toMatchObject([{ chaveSecreta: null, chaveAutenticacao: null }])
   })
 
   test('Delete answers no fields, records the time, and stops the notifications', async () => {
@@ -268,7 +256,7 @@ export function portalContract(): void {
   })
 
   test('a deleted or unknown subscription is a 404 on Change and Delete', async () => {
-    const { put, remove, listed, id } = await givenOne()
+    const { put, remove, listed, listedIds, subscribe, id } = await givenOne()
     await remove(id)
     for (const each of [id, 77]) {
       expect((await put(each, { id: each, evento, endpoint })).status).toBe(404)
@@ -277,11 +265,6 @@ export function portalContract(): void {
       expect(await response.json()).toEqual(problem)
     }
     expect(await listed()).toEqual([])
-  })
-
-  test('an event can be subscribed to again after its subscription was deleted', async () => {
-    const { subscribe, remove, listedIds, id } = await givenOne()
-    await remove(id)
     const second = await subscribe()
     expect(second).not.toBe(id)
     expect(await listedIds()).toEqual([second])
@@ -336,35 +319,29 @@ export function portalContract(): void {
     expect(bodies().join()).toBe(Array(3).fill('{"numero":"26BR1"}').join())
   })
 
-  test('a notification to a CNPJ goes to all its representatives, and to no others', async () => {
-    const [second, third, fourth] = [{ authorization: 'dois' }, { authorization: 'tres' }, { authorization: 'quatro' }]
-    const matriz = { tipo: 'CNPJ', id: '12ABC34501DE35' } as const
-    const users = [
-      { headers: second, represents: [{ tipo: 'CPF', id: '25774435016' }, matriz] as const },
-      { headers: third, represents: [{ tipo: 'CNPJ', id: '00000000000191' }] as const },
-      { headers: fourth, represents: [{ tipo: 'ORGAO', id: '12ABC34501DE35' }] as const },
-    ]
+  test('a notification goes to the users who represent its recipient, and to no others', async () => {
+    const matriz = { tipo: 'CNPJ', id: recipientIds.CNPJ } as const
+    const represented = [
+      [matriz, { tipo: 'CPF', id: recipientIds.CPF }],
+      [{ tipo: 'CNPJ', id: '00000000000191' }],
+      [
+        { tipo: 'ORGAO', id: matriz.id },
+        { tipo: 'ORGAO', id: recipientIds.ORGAO },
+      ],
+    ] as const
+    const users = represented.map((represents, i) => ({ headers: { authorization: `${i}` }, represents }))
     const { notified, subscribe, received, id } = await givenDeliveries({ represents: [matriz], users })
-    const same = await subscribe({}, second)
-    await subscribe({ endpoint: `https://${host}/outra-empresa` }, third)
-    await subscribe({ endpoint: `https://${host}/orgao` }, fourth)
-    // Both representatives have the same endpoint: it is notified once for each.
-    expect(await notified()).toEqual([id, same])
-    expect(received.map(each => each.path)).toEqual(['/averba', '/averba'])
-    expect(await notified({ destinatarioId: '11222333000181' })).toEqual([])
-  })
-
-  test('a notification to a person or to a public body goes to the users who represent it', async () => {
-    const second = { authorization: 'dois' }
-    const person = { tipo: 'CPF', id: '25774435016' } as const
-    const users = [{ headers: second, represents: [{ tipo: 'ORGAO', id: '26000' }] as const }]
-    const { notified, subscribe, received, id } = await givenDeliveries({ represents: [person], users })
-    const other = await subscribe({ endpoint: `https://${host}/orgao` }, second)
-    expect(await notified({ destinatarioTipo: 'CPF', destinatarioId: '25774435016' })).toEqual([id])
-    expect(await notified({ destinatarioTipo: 'CPF', destinatarioId: '52998224725' })).toEqual([])
-    expect(await notified({ destinatarioTipo: 'ORGAO', destinatarioId: '26000' })).toEqual([other])
-    expect(await notified()).toEqual([])
-    expect(received.map(each => each.path)).toEqual(['/averba', '/orgao'])
+    const [second, , fourth] = await Promise.all(users.map(({ headers }) => subscribe({}, headers)))
+    for (const [destinatarioTipo, destinatarioId, to] of [
+      // Both representatives have the same endpoint: it is notified once for each.
+      ['CNPJ', matriz.id, [id, second]],
+      ['CNPJ', '11222333000181', []],
+      ['CPF', recipientIds.CPF, [second]],
+      ['CPF', '52998224725', []],
+      ['ORGAO', recipientIds.ORGAO, [fourth]],
+    ] as const)
+      expect(await notified({ destinatarioTipo, destinatarioId }), destinatarioId).toEqual(to)
+    expect(received).toHaveLength(4)
   })
 
   test('by default every user represents everyone', async () => {

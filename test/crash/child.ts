@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
+import { Written } from '../support/written.ts'
 import { type LoadMessage, type LoadOptions, parseMessages } from './load.ts'
 
-/** A running child process. */
 export type Child = ReturnType<typeof startChild>
 
-/** How a child ended. */
 export interface ChildResult {
   readonly messages: readonly LoadMessage[]
   readonly code: number | null
@@ -21,36 +21,20 @@ export function startChild(
   const node = [process.execPath, '--conditions=averba-source', join(import.meta.dirname, script)]
   const [program = '', ...given] = [...under, ...node, JSON.stringify(options)]
   const child = spawn(program, given, { stdio: ['ignore', 'pipe', 'pipe'] })
-  const messages: LoadMessage[] = []
-  let [rest, errors, isOver] = ['', '', false]
-  let waiting: { count: number; resolve: () => void }[] = []
-  const wake = () => {
-    for (const each of waiting) if (isOver || messages.length >= each.count) each.resolve()
-    waiting = waiting.filter(each => !isOver && messages.length < each.count)
+  const [stdout, stderr] = [new Written(), new Written()]
+  child.stdout.setEncoding('utf8').pipe(stdout)
+  child.stderr.setEncoding('utf8').pipe(stderr)
+  const ended = once(child, 'close').then(([code]): ChildResult => {
+    stdout.finish()
+    return { messages: parseMessages(stdout.text), code, errors: stderr.text }
+  })
+  return {
+    process: child,
+    /** How many messages it has sent. */
+    sent: () => stdout.lines().length,
+    /** Resolves when it has sent so many messages, or has ended. */
+    hasSent: (count: number) => stdout.untilLines(count),
+    /** Resolves when it has ended and all its messages were read. */
+    ended,
   }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    rest += text
-    messages.push(...parseMessages(rest))
-    rest = rest.slice(rest.lastIndexOf('\n') + 1)
-    wake()
-  })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    errors += text
-  })
-  /** Resolves when it has ended and all its messages were read. */
-  const ended = new Promise<ChildResult>((resolve, reject) => {
-    child.on('error', reject)
-    child.on('close', code => {
-      isOver = true
-      wake()
-      resolve({ messages, code, errors })
-    })
-  })
-  /** Resolves when it has sent `count` messages, or has ended. */
-  const hasSent = (count: number) =>
-    new Promise<void>(resolve => {
-      waiting.push({ count, resolve })
-      wake()
-    })
-  return { process: child, messages: messages as readonly LoadMessage[], ended, hasSent }
 }

@@ -61,7 +61,6 @@ export async function untilConclusive(tries: number, part: (tries: number) => Pr
   }
 }
 
-/** Prints the rows as a table. */
 export function printTable(rows: readonly Row[]): void {
   const cells = rows.map(row => {
     const { name, notRun, faults, acknowledged, lost, corrupt, unclear, mustLose } = row

@@ -44,7 +44,7 @@ export async function killInTurn(server: PostgresServer, turns: Turns): Promise<
       child.process.kill('SIGSTOP')
       await after(stopMs)
       child.process.kill('SIGCONT')
-      await child.hasSent(child.messages.length + messagesMin)
+      await child.hasSent(child.sent() + messagesMin)
       continue
     }
     child.process.kill('SIGKILL')

@@ -1,9 +1,7 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as after } from 'node:timers/promises'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { seededEntropy } from '../../src/simulation/index.ts'
+import { serveControl } from '../../src/simulation/served/serve.ts'
 import { createSimulators } from '../../src/simulation/services/create-simulators.ts'
 import { Random } from '../support/random.ts'
 
@@ -32,23 +30,12 @@ export async function startFleetServices(
     if (answer.status !== 401) validated.set(asked, (validated.get(asked) ?? 0) + 1)
     return answer
   }
-  const server = createServer(async (incoming, outgoing) => {
-    const body = await Array.fromAsync(incoming as AsyncIterable<Buffer>)
-    const headers = new Headers(incoming.headers as Record<string, string>) // Each is sent once.
-    for (const name of ['x-service', 'connection', 'content-length']) headers.delete(name)
-    const init = { method: incoming.method ?? 'GET', headers, ...(body.length > 0 && { body: Buffer.concat(body) }) }
-    const answer = await reach(new Request(`https://${incoming.headers['x-service']}${incoming.url}`, init))
-    outgoing.writeHead(answer.status, Object.fromEntries(answer.headers))
-    outgoing.end(Buffer.from(await answer.arrayBuffer()))
+  const { port, close } = await serveControl(async request => {
+    const { url, method, headers } = request
+    const { pathname, search } = new URL(url)
+    const init = { method, headers, body: await request.arrayBuffer() }
+    return reach(new Request(`https://${headers.get('x-service')}${pathname}${search}`, init))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo // It listens on a port.
-  const close = async () => {
-    server.closeAllConnections()
-    server.close()
-    await once(server, 'close')
-  }
   return {
     ...{ port, validated, reach, close },
     /** How many tokens were asked for. */

@@ -82,14 +82,17 @@ test('the receiver of the page stores, handles and stops, and a missing permissi
 })
 
 test('a missing permission is an error of averba that names the flag, for a host and for a call', async () => {
-  const [script, store] = [join(root, 'test/package/denied-on-deno.ts'), join(folderInPackage(), 'inbox.sqlite')]
-  const { stdout } = await promisify(execFile)(deno, ['run', ...always, '--allow-read', script, store], {
-    cwd: root,
-    env,
-  })
+  const [denied, permitted] = [folderInPackage(), folderInPackage()]
+  const flags = [...always, '--allow-read', `--allow-write=${permitted}`]
+  const script = join(root, 'test/package/denied-on-deno.ts')
+  const stores = [denied, permitted].map(folder => join(folder, 'inbox.sqlite'))
+  const { stdout } = await promisify(execFile)(deno, ['run', ...flags, script, ...stores], { cwd: root, env })
   const message = expect.stringContaining('Deno does not permit')
+  const missing = (flag: string) => ({ code: 'MISCONFIGURED', message, hint: expect.stringContaining(flag) })
   expect(JSON.parse(stdout)).toEqual({
-    opened: { code: 'MISCONFIGURED', message, hint: expect.stringContaining('--allow-write') },
+    opened: missing('--allow-write'),
+    exported: missing('--allow-write'),
+    listened: missing('net access to "127.0.0.1:8443", run again with the --allow-net'),
     called: { code: '--allow-env', message },
     writing: expect.objectContaining({ ok: true }),
   })

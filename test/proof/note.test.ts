@@ -58,6 +58,9 @@ describe('a note', () => {
     expect(await verifyNote(parsed(both), [key])).toEqual([key])
     expect(await verifyNote(parsed(both), [key, witness])).toEqual([key, witness])
     expect(await verifyNote(parsed(both), [])).toEqual([])
+    // After a change of keys a log has two of one name.
+    const former = createVerifierKey('log', other.publicKey)
+    expect(await verifyNote(parsed(both), [former, key])).toEqual([key])
   })
 
   test('is rejected as a whole when the signature of a known key is wrong', async () => {

@@ -1,9 +1,10 @@
-import { PassThrough, Writable } from 'node:stream'
+import { PassThrough } from 'node:stream'
 import type { Command } from 'commander'
 import { expect } from 'vitest'
 import { createSay } from '../../src/cli/language.ts'
 import { createProgram, runProgram } from '../../src/cli/program.ts'
 import { closeAtEnd } from './close-at-end.ts'
+import { Written } from './written.ts'
 
 /** How a command ended, and all that it wrote. */
 export interface Ended {
@@ -14,49 +15,6 @@ export interface Ended {
 
 /** A command that runs in this process. */
 export type RunningCommand = ReturnType<typeof startCommand>
-
-/** Keeps what is written. */
-export class Written extends Writable {
-  text = ''
-  #isOver = false
-  #wake = Promise.withResolvers<void>()
-
-  override _write(chunk: Buffer, _: unknown, done: () => void): void {
-    this.text += chunk.toString()
-    this.#notify()
-    done()
-  }
-
-  /** Resolves at the next write. */
-  get next(): Promise<void> {
-    return this.#wake.promise
-  }
-
-  lines(): readonly string[] {
-    return this.text.split('\n').slice(0, -1)
-  }
-
-  /** The first line that contains a text, now or later. Rejects when the command ends without one. */
-  async line(text: string, errors: Written): Promise<string> {
-    for (;;) {
-      const found = this.lines().find(line => line.includes(text))
-      if (found !== undefined) return found
-      if (this.#isOver) throw new Error(`The command ended without "${text}": ${this.text}${errors.text}`)
-      await this.next
-    }
-  }
-
-  /** Says that nothing more is written. */
-  finish(): void {
-    this.#isOver = true
-    this.#notify()
-  }
-
-  #notify(): void {
-    this.#wake.resolve()
-    this.#wake = Promise.withResolvers()
-  }
-}
 
 /** What a command runs with. */
 interface StartOptions {

@@ -32,7 +32,6 @@ export function changeBundle(bundle: string, file: string, change: (text: string
   return dir
 }
 
-/** Changes the lines of a text. */
 export const changeLines = (text: string, change: (all: string[]) => string[]) =>
   change(text.split('\n').slice(0, -1))
     .map(line => `${line}\n`)

@@ -3,7 +3,7 @@ export type StoryStep = readonly [form: RegExp, take: (...words: string[]) => un
 
 /** Plays a story, whose steps are separated by commas. An error begins with the step that threw it. */
 export async function playStory(steps: readonly StoryStep[], story: string): Promise<void> {
-  for (const each of story.split(/,\s+/)) {
+  for (const each of story.trim().split(/,\s+/)) {
     const [form, take] = steps.find(([form]) => form.test(each)) ?? []
     if (!form || !take) throw new TypeError(`A story has no step "${each}"`)
     try {

@@ -4,7 +4,7 @@ import type { VirtualClock } from '../../src/simulation/index.ts'
 import { dayMs, hourMs, minuteMs, passTime } from './pass-time.ts'
 import { playStory, type StoryStep } from './play-story.ts'
 
-/** What each step of a story does, by how it begins, with the words that follow. */
+/** What each step of a story does, by how it begins, with the words that follow: any number after `...`. */
 export type StorySteps = Readonly<Record<string, (...words: string[]) => unknown>>
 
 interface Told {
@@ -13,7 +13,7 @@ interface Told {
   readonly clock: Pick<VirtualClock, 'advance' | 'jump'>
 }
 
-const units: Readonly<Record<string, number>> = { s: 1_000, min: minuteMs, h: hourMs, d: dayMs }
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, min: minuteMs, h: hourMs, d: dayMs }
 export const toMs = (n: unknown, unit = ''): number => Number(n) * (units[unit] ?? Number.NaN)
 
 /**
@@ -28,17 +28,33 @@ export const toMs = (n: unknown, unit = ''): number => Number(n) * (units[unit] 
  * | `clock +2 d`, `clock -2 d` | the clock is set |
  */
 export function tellStory(told: Told, steps: StorySteps, story: string): Promise<void> {
+  return tellInForms(told, toForms(steps), story)
+}
+
+/** The same with steps of any form. */
+export function tellInForms(told: Told, steps: readonly StoryStep[], story: string): Promise<void> {
   const forms: StoryStep[] = [
-    [/^(\d+) × \((.+)\)$/, (times, part) => repeat(Number(times), () => tellStory(told, steps, toStory(part)))],
+    [/^(\d+) × \((.+)\)$/, (times, part) => repeat(Number(times), () => tellInForms(told, steps, toStory(part)))],
     [/^(\d+) × (\d+) (s|min|h|d)$/, (times, n, unit) => passTime(told, toMs(n, unit), Number(times))],
     [/^clock ([+-]?\d+) (s|min|h|d)$/, (n, unit) => told.clock.jump(toMs(n, unit))],
-    [/^(\d+) (s|min|h|d)$/, (n, unit) => told.clock.advance(toMs(n, unit))],
+    [/^(\d+) (ms|s|min|h|d)$/, (n, unit) => told.clock.advance(toMs(n, unit))],
   ]
-  // The longest name is meant.
+  return playStory([...forms, ...steps], story)
+}
+
+/** The longest name is meant. */
+function toForms(steps: StorySteps): StoryStep[] {
   const own = Object.entries(steps).sort(([one], [other]) => other.length - one.length)
-  for (const [name, take] of own)
-    forms.push([new RegExp(`^${name}(?: (.+))?$`), (words = '') => take(...words.split(' ').filter(Boolean))])
-  return playStory(forms, story)
+  return own.map(([form, take]) => {
+    const name = form.replace(/ \.{3}$/, '')
+    const max = name === form ? take.length : Number.POSITIVE_INFINITY
+    const takeWords = (text = '') => {
+      const words = text.split(' ').filter(Boolean)
+      if (words.length > max) throw new TypeError(`It takes ${max} words`)
+      return take(...words)
+    }
+    return [new RegExp(`^${name}(?: (.+))?$`), takeWords]
+  })
 }
 
 const toStory = (part = '') => part.replaceAll(';', ',')
@@ -48,9 +64,6 @@ async function repeat(times: number, take: () => Promise<void>): Promise<void> {
 }
 
 /** Registers a test for each story, named by what it shows. */
-export function tellEach(
-  stories: readonly (readonly [shows: string, story: string])[],
-  tell: (story: string) => Promise<void>,
-): void {
-  test.each(stories)('%s', (_, story) => tell(story))
+export function tellEach(stories: Readonly<Record<string, string>>, tell: (story: string) => Promise<void>): void {
+  test.each(Object.entries(stories))('%s', (_, story) => tell(story))
 }

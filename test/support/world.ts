@@ -12,9 +12,12 @@ import { closeAtEnd } from './close-at-end.ts'
 import { PostgresSchemas } from './postgres-schemas.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-/** Opens a simulated world, and closes it when the test ends. */
-export async function openWorld(options?: WorldOptions): Promise<World> {
-  return closeAtEnd(await simulate(await onServer(options)), options?.averba?.clock)
+/** Opens a simulated world, and closes it when the test ends. It keeps what it logs. */
+export async function openWorld(options: WorldOptions = {}): Promise<World & { readonly lines: LogLine[] }> {
+  const lines: LogLine[] = []
+  const logger = (line: LogLine) => void lines.push(line)
+  const world = await simulate(await onServer({ ...options, averba: { logger, ...options.averba } }))
+  return Object.assign(closeAtEnd(world, options.averba?.clock), { lines })
 }
 
 let schemas: Promise<PostgresSchemas> | undefined

@@ -63,7 +63,6 @@ async function makeSample(): Promise<Sample> {
   return { store, world, requests, subject, other, pending: pending.id, revoked: active.id }
 }
 
-/** Every forgery, by its name. */
 const everyForgery: Readonly<Record<string, Forge>> = {
   'a revocation is appended, with its leaf, its call, its receipt and the head': appendRevocation,
   'a call that ended is made due again': database => makeDue(database, 'consentService.changeStatus'),

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { type Ended, Written } from '../support/command-line.ts'
+import type { Ended } from '../support/command-line.ts'
 import { root } from '../support/run-script.ts'
+import { Written } from '../support/written.ts'
 
 /** The arguments for Node that run the command line of these sources. */
 export const main = ['--conditions=averba-source', join(root, 'src/cli/main.ts')]

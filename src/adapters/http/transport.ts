@@ -93,9 +93,10 @@ export function openSocket(options: SocketOptions) {
       const answer = await send(request, onConnected)
       return toResponse(answer, toStream(answer.body, bodyBytesMax))
     },
+    /** Waits for no answer: who needs one waits before. */
     async close(): Promise<void> {
       isClosed = true
-      await opened?.agent.close()
+      await opened?.agent.destroy()
     },
   }
 }

@@ -1,7 +1,7 @@
 import { describeConnectionError, UnsentError } from '../../vocabulary/connection-errors.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Fetch } from '../../vocabulary/fetch.ts'
+import { type Fetch, withLimits } from '../../vocabulary/fetch.ts'
 import { foreignAdvice } from '../../vocabulary/foreign-answer.ts'
 import type { ServiceName } from '../../vocabulary/names.ts'
 import { maskNumbers, readBoundedText } from './answer-body.ts'
@@ -41,7 +41,7 @@ export async function tryReach(
   let isConnected = false
   const began = clock.now()
   try {
-    const request = new Request(new URL('/', address), { redirect: 'manual' })
+    const request = withLimits(new Request(new URL('/', address), { redirect: 'manual' }), { budgetMs })
     const response = await (fetch?.(request) ??
       socket?.stream(request, () => {
         isConnected = true

@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { type Clock, systemClock, waitAtMost } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { listen } from '../../vocabulary/listen.ts'
 import type { Certificate } from '../credentials/certificate.ts'
 import type { Source } from '../credentials/secret.ts'
 import { createServerCertificates } from '../credentials/server-certificates.ts'
@@ -81,11 +82,7 @@ export async function serveReceivers(options: ServeReceiversOptions): Promise<Re
   const { connectionsMax = 1_000 } = options
   server.maxConnections = connectionsMax
   limitStrangers(server, Object.values(receivers), connectionsMax / 2)
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => reject(listenError(port, cause)))
-    server.listen(port, host, resolve)
-  })
-  const { port: taken } = server.address() as AddressInfo // It listens on a port, not on a pipe.
+  const taken = await listen(server, { port, host }, cause => listenError(port, cause))
   return { port: taken, close: () => closeServer(server, answers, clock) }
 }
 

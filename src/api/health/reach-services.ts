@@ -3,12 +3,13 @@ import type { Clock } from '../../runtime/clock.ts'
 import { clockSkewMaxMs } from '../../vocabulary/instant.ts'
 import { type ServiceName, serviceNames } from '../../vocabulary/names.ts'
 import type { HealthCheck } from '../health-check.ts'
-import { connectionOf } from '../http-clients.ts'
+import { connectionOf, fetchOf } from '../http-clients.ts'
 import type { HostOptions } from '../options.ts'
 
 /** Tries to reach each configured service, and compares our clock with theirs. Never throws. */
 export async function reachServices(options: HostOptions, clock: Clock): Promise<HealthCheck[]> {
-  const { fetch, consentService, tokenService, validationService, portal } = options
+  const { consentService, tokenService, validationService, portal } = options
+  const fetch = fetchOf(options)
   const addresses: Readonly<Record<ServiceName, string | undefined>> = {
     consentService: consentService?.baseUrl,
     tokenService: tokenService?.url,

@@ -1,12 +1,14 @@
 import { checkHandlerTime, type HandlerCall, type HandlerTime } from '../../engine/following/handler-call.ts'
+import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { handlingStates } from '../../machines/notification.ts'
 import { readPages } from '../../runtime/lazy-list.ts'
 import { type NotificationRow, readHandlings } from '../../views/notifications.ts'
-import { AverbaError } from '../../vocabulary/errors.ts'
+import { AverbaError, hasCode } from '../../vocabulary/errors.ts'
 import type { Json } from '../../vocabulary/message.ts'
-import { checkKnownNames, followerName, streamOf } from '../../vocabulary/names.ts'
+import { checkKnownNames, followerName, idOfStream, isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import type { RecordOptions } from '../../vocabulary/outcome.ts'
-import type { ApiContext } from '../api-context.ts'
+import type { PartKind } from '../../vocabulary/part-kinds.ts'
+import { type ApiContext, expectUnchanged } from '../api-context.ts'
 import { checkId, checkOneOf } from '../arguments.ts'
 import { createHandlerWorker, type RegisteredHandler } from './handler-worker.ts'
 import { bodyAddress, isBodyDestroyed, type Notification, openListedNotification } from './notification.ts'
@@ -90,18 +92,6 @@ export function createNotifications(context: ApiContext): Notifications {
     for await (const rows of readPages(notificationsPerPage, read)) yield* rows
   }
 
-  async function record(
-    stream: string,
-    message: { type: string; data: Readonly<Record<string, string>> },
-    ask: RecordOptions,
-  ): Promise<void> {
-    await context.commands.record({ ...message, stream }, async () => ({ targets: [{ stream, message }] }), ask)
-  }
-
-  function replayOne(stream: string, which: 'failed' | 'all', ask: RecordOptions): Promise<void> {
-    return record(stream, { type: 'notification.replay', data: { which } }, ask)
-  }
-
   async function readFirst(id: string) {
     checkId(id, 'id of a notification')
     const stream = streamOf('notification', id)
@@ -110,6 +100,23 @@ export function createNotifications(context: ApiContext): Notifications {
     throw new AverbaError('NOT_FOUND', `Cannot find the notification "${id}": it does not exist`, {
       hint: 'See notifications.list for all of them, each with its id',
     })
+  }
+
+  async function replayOne(id: string, which: 'failed' | 'all', ask: RecordOptions): Promise<void> {
+    const { stream, first } = await readFirst(id)
+    const message = { type: 'notification.replay', data: { which } }
+    const owners = (first.parts ?? []).flatMap(({ owner }) => (isStreamOf('subject', owner) ? owner : []))
+    // The events that destroy the body are in these streams. Without it no handler could be called.
+    const destroying = [...owners, streamOf('retention', 'notification.body' satisfies PartKind)]
+    const createRequest = async (): Promise<DecisionRequest> => {
+      const preconditions = await Promise.all(destroying.map(each => expectUnchanged(context.store, each)))
+      if (!(await isBodyDestroyed(context, bodyAddress(first))))
+        return { targets: [{ stream, message }], preconditions }
+      throw new AverbaError('PART_DESTROYED', `Cannot replay "${id}": its body was destroyed`, {
+        hint: 'Retention or the erasure of its person destroyed it; the log has its events',
+      })
+    }
+    await context.commands.record({ ...message, stream }, createRequest, ask)
   }
 
   return {
@@ -153,26 +160,18 @@ export function createNotifications(context: ApiContext): Notifications {
     async replay(filter, ask = {}) {
       if ('id' in filter) {
         const { id, failed = false } = filter
-        const { stream, first } = await readFirst(id)
-        if (await isBodyDestroyed(context, bodyAddress(first))) {
-          throw new AverbaError('PART_DESTROYED', `Cannot replay "${id}": its body was destroyed`, {
-            hint: 'Retention or the erasure of its person destroyed it; the log has its events',
-          })
-        }
-        await replayOne(stream, failed ? 'failed' : 'all', ask)
+        await replayOne(id, failed ? 'failed' : 'all', ask)
         return 1
       }
       if (filter.failed !== true) {
         throw new AverbaError('INVALID_INPUT', 'Cannot replay: neither an id nor `failed: true` was given')
       }
       let count = 0
-      for await (const { notification, body } of selectRows({ failed: true })) {
-        // It would only be parked again, with more events each time.
-        if (await isBodyDestroyed(context, body)) continue
+      for await (const { notification } of selectRows({ failed: true })) {
         count += 1
-        await replayOne(notification, 'failed', ask).catch(error => {
+        await replayOne(idOfStream(notification), 'failed', ask).catch(error => {
           // Another process has replayed it, or a handler has finished: the view may lag.
-          if (!(error instanceof AverbaError) || error.code !== 'REFUSED') throw error
+          if (!hasCode(error, 'REFUSED', 'PART_DESTROYED')) throw error
           count -= 1
         })
       }
@@ -180,7 +179,8 @@ export function createNotifications(context: ApiContext): Notifications {
     },
     async skip(id, ask = {}) {
       const { stream } = await readFirst(id)
-      await record(stream, { type: 'notification.skip', data: {} }, ask)
+      const message = { type: 'notification.skip', data: {} }
+      await context.commands.record({ ...message, stream }, async () => ({ targets: [{ stream, message }] }), ask)
     },
   }
 }

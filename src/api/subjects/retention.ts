@@ -4,7 +4,6 @@ import { runSequentially, yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { lazyList } from '../../runtime/lazy-list.ts'
 import { hasPendingHandler } from '../../store/ledger/follower-table.ts'
 import { type AgedPage, type AgedPart, partPlaceKey } from '../../store/parts/parts.ts'
-import type { ExpectedStream } from '../../store/writing/append.ts'
 import { readHandlings } from '../../views/notifications.ts'
 import { parseIso } from '../../vocabulary/brasilia.ts'
 import { hasCode } from '../../vocabulary/errors.ts'
@@ -14,7 +13,7 @@ import { openStates } from '../../vocabulary/message.ts'
 import { effectStream, isStreamOf, portalStream, streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type PartKind, partKinds } from '../../vocabulary/part-kinds.ts'
-import { type ApiContext, effectPages, readEvents } from '../api-context.ts'
+import { type ApiContext, effectPages, expectUnchanged, readEvents } from '../api-context.ts'
 import { checkId } from '../arguments.ts'
 import { isEffect } from '../effect-types.ts'
 import { copyWindowMs } from '../notifications/notification.ts'
@@ -132,11 +131,7 @@ export function createRetention(context: ApiContext) {
   ): Promise<DecisionRequest> {
     const owners = [...new Set(aged.map(part => part.owner))].filter(owner => isStreamOf('subject', owner))
     const notified = [...new Set(aged.map(part => part.stream))].filter(stream => isStreamOf('notification', stream))
-    const preconditions = await Promise.all(
-      [...owners, ...notified].map(async (stream): Promise<ExpectedStream> => {
-        return { stream, expect: (await store.readLast({ stream }))?.version ?? 'none' }
-      }),
-    )
+    const preconditions = await Promise.all([...owners, ...notified].map(stream => expectUnchanged(store, stream)))
     const due: AgedPart[] = []
     for (const part of aged) if (!isStreamOf('notification', part.stream) || (await isStillDue(part))) due.push(part)
     const held = new Set<string>()

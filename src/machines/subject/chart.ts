@@ -2,10 +2,16 @@ import { assign, type SnapshotFrom, setup } from 'xstate'
 import { actionsOf, reports, typesOf } from '../definition/chart-rules.ts'
 import type { AwarenessReading, SubjectEvent } from './messages.ts'
 
+/**
+ * Records by their id: a map hides the entries of those after it, and a vanished record has an entry without a value.
+ * Each map is larger than all before it: a change copies few entries, and leaves the former state as it is.
+ */
+type AwarenessRecords = readonly ReadonlyMap<string, AwarenessReading | undefined>[]
+
 interface SubjectContext {
   readonly subject: string
   /** The latest listed state of the awareness records that have not vanished. */
-  readonly awareness: readonly AwarenessReading[]
+  readonly awareness: AwarenessRecords
   /** The interval of the latest schedule, and how many there were. */
   readonly everyMs: number
   readonly schedules: number
@@ -43,10 +49,12 @@ export const chart = setup({
     keepHold: keep('subject.held', ({ data }, { holds }) => ({ holds: [...holds, data.reason] })),
     endHold: keep('subject.released', ({ data }, { holds }) => ({ holds: holds.filter(each => each !== data.reason) })),
     endHolds: assign({ holds: [] }),
-    keepRecord: keep(['subject.awarenessAppeared', 'subject.awarenessAmended'], ({ data }, context) => ({
-      awareness: [...withoutRecord(context, data.record), toAwarenessReading(data)],
+    keepRecord: keep(['subject.awarenessAppeared', 'subject.awarenessAmended'], ({ data }, { awareness }) => ({
+      awareness: withRecord(awareness, data.record, toAwarenessReading(data)),
     })),
-    dropRecord: keep('subject.awarenessVanished', ({ data }, at) => ({ awareness: withoutRecord(at, data.record) })),
+    dropRecord: keep('subject.awarenessVanished', ({ data }, { awareness }) => ({
+      awareness: withRecord(awareness, data.record, undefined),
+    })),
     forgetRecords: assign({ awareness: [] }),
   },
 }).createMachine({
@@ -109,8 +117,24 @@ export const chart = setup({
   },
 })
 
-function withoutRecord({ awareness }: SubjectContext, record: string): readonly AwarenessReading[] {
-  return awareness.filter(each => each.record !== record)
+function withRecord(
+  awareness: AwarenessRecords,
+  record: string,
+  reading: AwarenessReading | undefined,
+): AwarenessRecords {
+  let changed = new Map([[record, reading]])
+  let merged = 0
+  for (const each of awareness) {
+    if (each.size > changed.size) break
+    changed = new Map([...each, ...changed])
+    merged += 1
+  }
+  return [changed, ...awareness.slice(merged)]
+}
+
+/** The latest listed state of a record that has not vanished. */
+export function findAwareness({ awareness }: SubjectContext, record: string): AwarenessReading | undefined {
+  return awareness.find(each => each.has(record))?.get(record)
 }
 
 /** Picks the reading of an awareness record from a larger object. */

@@ -2,7 +2,7 @@ import type { Event, MessageWithParts } from '../../vocabulary/message.ts'
 import { cpfAddress } from '../../vocabulary/names.ts'
 import { defineMachine, record } from '../definition/define-machine.ts'
 import type { Recording } from '../definition/machine.ts'
-import { chart, type SubjectState, toAwarenessReading } from './chart.ts'
+import { chart, findAwareness, type SubjectState, toAwarenessReading } from './chart.ts'
 import type { ErasureCompleted, SubjectEvent, SubjectMessage, SyncAgain } from './messages.ts'
 
 function serviceCall(subject: string, verb: string, parts: Record<string, string> = {}, data: object = {}) {
@@ -21,7 +21,7 @@ function nextAfter(state: SubjectState, again: SyncAgain | undefined): Pick<Even
 }
 
 function decide(state: SubjectState, message: MessageWithParts<SubjectMessage>): Recording<SubjectEvent> {
-  const { subject, holds, awareness } = state.context
+  const { subject, holds } = state.context
   switch (message.type) {
     case 'subject.enrol':
       return state.matches('enrolled') ? record() : record({ type: 'subject.enrolled', data: message.data })
@@ -72,7 +72,7 @@ function decide(state: SubjectState, message: MessageWithParts<SubjectMessage>):
     case 'subject.observeAwareness':
       return { events: awarenessChanges(state, message) }
     case 'subject.missAwareness':
-      if (message.isStale || !awareness.some(each => each.record === message.data.record)) return record()
+      if (message.isStale || !findAwareness(state.context, message.data.record)) return record()
       return record({
         type: 'subject.awarenessVanished',
         data: message.data,
@@ -115,8 +115,8 @@ function awarenessChanges(
   state: SubjectState,
   { data, isStale }: MessageWithParts<Extract<SubjectMessage, { type: 'subject.observeAwareness' }>>,
 ): readonly SubjectEvent[] {
-  const { subject, awareness } = state.context
-  const known = awareness.find(each => each.record === data.record)
+  const known = findAwareness(state.context, data.record)
+  const { subject } = state.context
   if (!known) return [{ type: 'subject.awarenessAppeared', data: { ...data, subject } }]
   const isSame = known.createdAt === data.createdAt && known.controller === data.controller
   return isSame || isStale ? [] : [{ type: 'subject.awarenessAmended', data: toAwarenessReading(data) }]

@@ -1,10 +1,9 @@
-import { once } from 'node:events'
 import { createServer as createHttpServer, type Server as HttpServer, type IncomingMessage } from 'node:http'
 import { createServer, type Server as HttpsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { getRequestListener } from '@hono/node-server'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { listen } from '../../vocabulary/listen.ts'
 import type { IssuedCertificate } from './authority.ts'
 
 /** The client at the other end of a request. */
@@ -116,15 +115,11 @@ async function listenOn(
   server: HttpServer | HttpsServer,
   { port = 0, host = '127.0.0.1' }: ListenOptions,
 ): Promise<Server> {
-  server.listen(port, host)
-  await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
-    throw new AverbaError('INVALID_INPUT', `Cannot listen on ${host}:${port} (${cause.code})`, {
-      cause,
-      hint: 'Give another host or port',
-    })
-  })
+  const hint = 'Give another host or port'
+  const fail = (cause: NodeJS.ErrnoException) =>
+    new AverbaError('INVALID_INPUT', `Cannot listen on ${host}:${port} (${cause.code})`, { cause, hint })
   return {
-    port: (server.address() as AddressInfo).port, // It listens on a port, not on a pipe.
+    port: await listen(server, { port, host }, fail),
     close: () => new Promise(done => void server.close(() => done()).closeAllConnections()),
   }
 }

@@ -1,10 +1,8 @@
-import { readBounded } from '../../adapters/http/answer-body.ts'
+import { withinBudget } from '../../adapters/http/within-budget.ts'
 import type { Averba, AverbaOptions } from '../../averba/averba.ts'
 import { staticHeaders } from '../../index.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import { withinTime } from '../../runtime/within-time.ts'
-import { AverbaError, LateError } from '../../vocabulary/errors.ts'
-import { answerBytesMax, defaultBudgetMs, type Fetch, limitsOf } from '../../vocabulary/fetch.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import type { Fetch } from '../../vocabulary/fetch.ts'
 import { checkKnownNames, serviceNames } from '../../vocabulary/names.ts'
 import { requireNode } from '../../vocabulary/node-version.ts'
 import type { Fault } from '../faults/fault.ts'
@@ -172,18 +170,4 @@ function createNetwork(clock: VirtualClock, { reach }: Simulators): Fetch {
     await clock.arrive()
     return reach[service](request, { clientName: 'gestora-de-exemplo' })
   })
-}
-
-/** Reads answers as a socket would: whole, within the client's budget by this clock, and within its size limit. */
-export function withinBudget(clock: Clock, forward: Fetch): Fetch {
-  return async request => {
-    const { budgetMs = defaultBudgetMs, bodyBytesMax = answerBytesMax } = limitsOf(request)
-    const read = async () => {
-      const { body, status, headers } = await forward(request)
-      return new Response(body && (await readBounded(body, bodyBytesMax)), { status, headers })
-    }
-    return withinTime(clock, budgetMs, read).catch((error: unknown) => {
-      throw error instanceof LateError ? new DOMException('The budget is exceeded', 'TimeoutError') : error
-    })
-  }
 }

@@ -125,6 +125,8 @@ export class Checkpointer {
   /** The number of events under the newest checkpoint, and in the log. */
   #size = 0
   #position = 0
+  /** The number of events under the newest checkpoint that this process has made. */
+  #made = 0
   #at: number
   #isDue = false
   #last: Promise<unknown> = Promise.resolve()
@@ -187,6 +189,7 @@ export class Checkpointer {
     const made = await connection.transact(() => makeCheckpoint(this.#parts, this.#origins))
     this.#at = clock.now()
     this.#size = made.size
+    this.#made = made.size
     await this.#writeMark(made.note)
     this.#requestAnchor(made)
     return made
@@ -222,7 +225,7 @@ export class Checkpointer {
     this.#anchoring.set(size, pending)
   }
 
-  /** Makes the last checkpoint, and gives its size. A failure does not prevent closing. */
+  /** Makes the last checkpoint, and gives its size: 0 where this process made none. A failure prevents no closing. */
   async close(): Promise<number> {
     const { onTrouble } = this.#parts
     await this.#last
@@ -230,7 +233,7 @@ export class Checkpointer {
     if (this.#position > this.#size)
       await this.make().catch(error => onTrouble('the last checkpoint could not be made', error))
     await this.waitForAnchors()
-    return this.#size
+    return this.#made
   }
 
   /** Waits for the pending anchors, for some seconds. */

@@ -1,6 +1,6 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Compilable, CompiledQuery } from 'kysely'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
+import { createCycleCheck } from '../../runtime/lazy-list.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 
 /**
@@ -156,16 +156,13 @@ export async function* readPages<R>(
   reader: Pick<Connection, 'read'>,
   pageAfter: (last?: R) => BuiltQuery<R>,
 ): AsyncGenerator<readonly R[]> {
+  const check = createCycleCheck<R>()
   for (let last: R | undefined; ; await yieldToEventLoop()) {
     const query = pageAfter(last)
     const page = await reader.read(() => rows(query))
     const next = page.at(-1)
     if (next === undefined) return
-    // A damaged index gives the same rows for ever.
-    if (isDeepStrictEqual(next, last))
-      throw new AverbaError('CORRUPT', 'Cannot read the log: a table is damaged', {
-        hint: 'Keep it unchanged and restore a backup elsewhere',
-      })
+    check(next)
     last = next
     yield page
   }

@@ -6,7 +6,7 @@ import type { HeaderReader } from '../log/header.ts'
 import { endOfLog } from '../log/read.ts'
 import type { ForeignEvent } from '../log/tail.ts'
 import type { WriterCache } from '../writing/writer-cache.ts'
-import { makeServingTable } from './side-table.ts'
+import { makeServingTables } from './side-table.ts'
 import { foldOne, type ViewRow, ViewTable } from './view-table.ts'
 
 /** How far a view has been folded. */
@@ -49,18 +49,21 @@ export class Projector {
   /** Creates the tables of new views. A view that is new to a log with events starts out stopped. */
   *createTables(): Steps<void> {
     const position = yield* endOfLog()
-    for (const { view } of this.#projected) {
-      const { name, version } = view
-      const known = yield* first(db.selectFrom('projection').select('version').where('view', '=', name))
-      if (known?.version === version) continue
-      yield* makeServingTable(this.#connection, view)
-      yield* rows(db.deleteFrom('projection').where('view', '=', name))
-      const reason = 'not built yet: rebuild it'
-      yield* rows(db.insertInto('projection').values({ view: name, version, position: 0, reason }))
-      // Otherwise the old version in the head would count as a stop of the new one.
-      yield* leaveHead(name)
-      if (position === 0) yield* joinHead(view)
-    }
+    const known = yield* rows(db.selectFrom('projection').select(['view', 'version']))
+    const versions = new Map(known.map(({ view, version }) => [view, version]))
+    const views = this.#projected.map(({ view }) => view).filter(({ name, version }) => versions.get(name) !== version)
+    if (views.length === 0) return
+    yield* makeServingTables(this.#connection, views)
+    const names = views.map(({ name }) => name)
+    yield* rows(db.deleteFrom('projection').where('view', 'in', names))
+    const reason = 'not built yet: rebuild it'
+    const stopped = views.map(({ name, version }) => ({ view: name, version, position: 0, reason }))
+    yield* rows(db.insertInto('projection').values(stopped))
+    // Otherwise an old version in the head would count as a stop of the new one.
+    yield* changeRunning(running => {
+      const others = [...running].filter(each => !names.some(name => each.startsWith(`${name}@`)))
+      return position === 0 ? [...others, ...views.map(viewVersionName)] : others
+    })
   }
 
   /** Forgets the rows that events of another process have changed. */
@@ -243,17 +246,16 @@ export function* readRunningViews(): Steps<ReadonlySet<string>> {
   )
 }
 
-/** Adds a view to the running ones, and makes writers forget its rows: `onJoined` this one, before the commit. */
+/** Adds a view to the running ones: `onJoined` makes this process's writer forget its rows, before the commit. */
 export function* joinHead(view: View, onJoined?: () => void): Steps<void> {
-  const running = new Set(yield* readRunningViews()).add(viewVersionName(view))
-  const views = [...running].join(' ')
-  yield* rows(db.updateTable('head').set(eb => ({ views, fence: eb('fence', '+', 1) })))
+  yield* changeRunning(running => new Set(running).add(viewVersionName(view)))
   onJoined?.()
 }
 
-function* leaveHead(view: string): Steps<void> {
-  const running = [...(yield* readRunningViews())].filter(name => !name.startsWith(`${view}@`))
-  yield* rows(db.updateTable('head').set({ views: running.join(' ') }))
+/** Changes which views are running, and makes the writers of other processes forget their rows. */
+function* changeRunning(change: (running: ReadonlySet<string>) => Iterable<string>): Steps<void> {
+  const views = [...change(yield* readRunningViews())].join(' ')
+  yield* rows(db.updateTable('head').set(eb => ({ views, fence: eb('fence', '+', 1) })))
 }
 
 export function viewVersionName({ name, version }: Pick<View, 'name' | 'version'>): string {

@@ -1,7 +1,7 @@
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { AverbaError, hasCode } from '../../vocabulary/errors.ts'
 import type { View } from '../../vocabulary/view.ts'
-import { type Connection, first, rows, type Steps } from '../database/connection.ts'
+import { type Connection, first, rows, type Steps, together } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
 import { TableInUseError } from '../database/table-in-use.ts'
 import { createViewIndexes, createViewTable, type ViewRow, ViewTable } from './view-table.ts'
@@ -39,7 +39,10 @@ export class SideTable {
     const mark: RebuildMark = isLeft
       ? { ...left, run }
       : { version: view.version, position: 0, until: 0, written: 0, run }
-    if (!isLeft) yield* makeTable(connection, view, sideTableName(view), run)
+    if (!isLeft) {
+      yield* discardTables(connection, [sideTableName(view)])
+      yield* createTable(connection, view, sideTableName(view), run)
+    }
     const side = new SideTable(connection, view, mark, !isLeft)
     yield* side.#setMark(mark)
     return side
@@ -61,7 +64,7 @@ export class SideTable {
   *swap(last: Iterable<ViewRow | undefined>): Steps<void> {
     yield* this.checkNotTakenOver()
     yield* this.table.write(last)
-    yield* discardTable(this.#connection, this.#view.name)
+    yield* discardTables(this.#connection, [this.#view.name])
     yield* rows({ sql: `alter table ${this.table.name} rename to ${this.#view.name}`, parameters: [] })
     // No view has version 0: the next rebuild begins anew, with its own run.
     yield* this.#setMark({ ...this.#mark, version: 0 })
@@ -84,9 +87,14 @@ function readMark({ name }: View): Steps<RebuildMark | undefined> {
   return first(query.where('view', '=', name))
 }
 
-/** Makes the serving table of a new version. Rebuilds for other versions are abandoned. */
-export function* makeServingTable(connection: Connection, view: View): Steps<void> {
-  yield* makeTable(connection, view, view.name, yield* beginRun(view))
+/** Makes the serving tables of new versions. Rebuilds for other versions are abandoned. */
+export function* makeServingTables(connection: Connection, views: readonly View[]): Steps<void> {
+  const runs = yield* together(views.map(beginRun))
+  yield* discardTables(
+    connection,
+    views.map(({ name }) => name),
+  )
+  for (const [i, view] of views.entries()) yield* createTable(connection, view, view.name, runs[i] ?? 0)
 }
 
 /** Begins a run. No other run of the view ever had its number. */
@@ -98,8 +106,7 @@ function* beginRun({ name }: View): Steps<number> {
   return (yield* first(raise.returning('run')))?.run ?? 0
 }
 
-function* makeTable(connection: Connection, view: View, name: string, run: number): Steps<void> {
-  yield* discardTable(connection, name)
+function* createTable(connection: Connection, view: View, name: string, run: number): Steps<void> {
   yield* rows({ sql: createViewTable(view, name, connection.dialect), parameters: [] })
   for (const sql of createViewIndexes(view, name, run)) yield* rows({ sql, parameters: [] })
 }
@@ -122,13 +129,14 @@ function* waitBriefly({ dialect }: Connection): Steps<void> {
   if (dialect === 'postgres') yield* rows({ sql: 'set local lock_timeout = 250', parameters: [] })
 }
 
-/** Renames a table, if it exists, out of the way in one step; `sweepDiscardedTables` drops it later. */
-function* discardTable(connection: Connection, table: string): Steps<void> {
+/** Renames the tables that exist out of the way in one step; `sweepDiscardedTables` drops them later. */
+function* discardTables(connection: Connection, names: readonly string[]): Steps<void> {
   const tables = yield* listTables(connection)
-  if (!tables.includes(table)) return
-  yield* waitBriefly(connection)
-  const last = Math.max(0, ...tables.filter(isDiscarded).map(name => Number(name.slice(prefix.length))))
-  yield* rows({ sql: `alter table ${table} rename to ${prefix}${last + 1}`, parameters: [] })
+  let last = Math.max(0, ...tables.filter(isDiscarded).map(name => Number(name.slice(prefix.length))))
+  for (const table of names.filter(name => tables.includes(name))) {
+    yield* waitBriefly(connection)
+    yield* rows({ sql: `alter table ${table} rename to ${prefix}${++last}`, parameters: [] })
+  }
 }
 
 /**

@@ -261,6 +261,12 @@ test.each([true, false])('a closed client sends nothing (used before: %s)', asyn
   await expectUnsent(socket.fetch(paidRequest(server.port)))
 })
 
+test('closing a client does not wait for an answer that is still to come', async () => {
+  const { socket, stream } = openHere()
+  const reading = (await stream('/endless')).text()
+  await Promise.all([socket.close(), expect(reading).rejects.toMatchObject({ code: 'UND_ERR_DESTROYED' })])
+})
+
 test('the server certificate is checked despite NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
   onTestFinished(() => void vi.unstubAllEnvs())

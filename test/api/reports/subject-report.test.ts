@@ -63,18 +63,6 @@ test('an actor finds nothing about other people in their own report', async () =
   expect({ ...after, log: before.log }).toEqual(before)
 })
 
-test('held data is counted by kind', async () => {
-  const reported = await createReportedWorld()
-  const { held } = await reportOf(reported)
-  const pieces = (await eventsOf(reported)).flatMap(({ parts = [] }) =>
-    parts.filter(({ owner }) => owner === `subject-${reported.subject}`),
-  )
-  const sum = (key: 'pieces' | 'held' | 'bytes') => held.reduce((total, kind) => total + kind[key], 0)
-  expect([sum('pieces'), sum('held')]).toEqual([pieces.length, pieces.length])
-  expect(sum('bytes')).toBe(pieces.reduce((total, { bytes }) => total + bytes, 0))
-  expect(held.map(({ kind }) => kind)).toContain('notification.received/body')
-})
-
 test('a CPF is masked, and no personal data is opened', async () => {
   const reported = await createReportedWorld()
   const { samples } = reported.world

@@ -7,7 +7,6 @@ import type { Sqlite } from '../../support/sqlite.ts'
 import { useDatabase } from '../../support/use-database.ts'
 import type { AcknowledgedCommand, Checks } from '../check.ts'
 import { followedTypes } from '../host.ts'
-import { RewindableMap } from '../rewindable-map.ts'
 import { TransitionTracker } from '../transitions.ts'
 
 /** How many of the newest commands are repeated at the end, and as many of all, evenly spread. */
@@ -34,15 +33,18 @@ const selectPending = `select stream.name || '/' || event.version || '/' || effe
 export const logChecks: Checks = {
   /** The times of the log never decrease, and the versions of a stream have no gap. */
   'orderly-log': ({ runRecord }, report) => {
-    const versions = new RewindableMap<string, number>()
+    const versions = new Map<string, number>()
     return {
-      rolledBack: to => versions.rewind(to.position),
+      rolledBack(to) {
+        versions.clear()
+        for (const { stream, version } of runRecord.log.slice(0, to.position)) versions.set(stream, version)
+      },
       recorded({ position, stream, version, at }) {
         const lastAt = runRecord.log.at(-2)?.at ?? ''
         if (at < lastAt) report(`event ${position} has the time ${at}, after an event of ${lastAt}`)
         const before = versions.get(stream) ?? 0
         if (version !== before + 1) report(`version ${version} of ${stream} follows ${before}`)
-        versions.set(position, stream, version)
+        versions.set(stream, version)
       },
     }
   },
@@ -154,7 +156,7 @@ export const logChecks: Checks = {
   'transitions-walked': ({ runRecord }) => {
     const walk = new TransitionTracker()
     return {
-      rolledBack: to => walk.rewind(to.position),
+      rolledBack: to => walk.startOver(runRecord.log.slice(0, to.position)),
       recorded(event) {
         for (const name of walk.step(event)) runRecord.reached.add(name)
       },

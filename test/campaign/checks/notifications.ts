@@ -3,7 +3,6 @@ import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import type { Checks } from '../check.ts'
 import { subscriptions } from '../people.ts'
 import { listSubscriptions } from '../portal-at-service.ts'
-import { RewindableMap } from '../rewindable-map.ts'
 
 /** The portal keeps failure records for thirty days, and a restored engine may need some days to reach it. */
 const retentionMs = 23 * dayMs
@@ -17,7 +16,7 @@ export const notificationChecks: Checks = {
     const delivered = new Map<string, { readonly at: number; readonly cpf: string | undefined }>()
     const failed: typeof delivered = new Map()
     const handled = new Set<string>()
-    const recovered = new RewindableMap<string, true>()
+    const recovered = new Map<string, number>()
     return {
       sent({ number, cpf, ...counts }) {
         if (counts.delivered > 0) delivered.set(number, { at: simulated.clock.now(), cpf })
@@ -33,14 +32,14 @@ export const notificationChecks: Checks = {
         // The restored log may lack recovered notifications whose failure records no longer exist.
         const keptSince = simulated.clock.now() - retentionMs
         for (const [number, { at }] of failed) if (at < keptSince) failed.delete(number)
-        recovered.rewind(to.position)
+        for (const [record, position] of recovered) if (position > to.position) recovered.delete(record)
       },
       handled: number => void handled.add(number),
       recorded({ type, data, stream, position }) {
         if (type !== 'subscription.failureRecovered') return
         const record = `${stream} ${(data as { failure: string }).failure}` // As the machine writes it.
-        if (recovered.get(record)) report(`the failure ${record} was recovered twice`)
-        recovered.set(position, record, true)
+        if (recovered.has(record)) report(`the failure ${record} was recovered twice`)
+        recovered.set(record, position)
       },
       async end() {
         const inbox = new Set<string>()

@@ -13,7 +13,7 @@ test('the commands report what an operator has to know, as text and as JSON', as
   expect(made.out).toMatch(/The keyring is NOT in it: back up \S+log\.sqlite\.keys too/)
   expect(made.out).toMatch(/events up to 2026-11-20T12:00:00\.\d{3}Z/)
   const nowhere = averba('backup', '--store', store, `${backup}.none/x`)
-  await expectFailure(nowhere, /\nIts folder is missing: make it, or choose another one\n$/)
+  await expectFailure(nowhere, /\nCheck its name, and that its folder exists\n$/)
   const restored = await averba('restore', backup, elsewhere, '--keys', `${store}.keys`)
   expect(restored.out).toMatch(/Later events are not in it/)
   expect(restored.out).toMatch(

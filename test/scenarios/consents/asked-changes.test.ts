@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import type { LogLine } from '../../../src/index.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { checkOf } from '../../support/check-of.ts'
 import { eventsOf } from '../../support/events-of.ts'
@@ -85,9 +84,7 @@ test('a revocation that the service refused is reported until the service shows 
 })
 
 test('followers, logger and health report a lost revocation until it is made', async () => {
-  const lines: unknown[] = []
-  const logger = (line: unknown) => void lines.push(line)
-  const { averba, world, which, play } = await givenStory('ATIVO', { averba: { logger } })
+  const { averba, world, which, lines, play } = await givenStory('ATIVO')
   const called: unknown[] = []
   averba.log.follow('asks-again', ['consent.changeNotMade'], async event => {
     called.push([(await averba.consents.of(event))?.id, event.anomaly])
@@ -122,7 +119,7 @@ test('a revocation that is still wanted refuses an approval and blocks, until a 
 
 test('waits between repeated requests for an end grow to a day, and after thirty days a person decides', async () => {
   const { world, play } = await givenStory('ATIVO', { averba: { schedules: true } })
-  await play('changes lost, revoke unknown, settle hourly 780')
+  await play('changes lost, revoke unknown, 780 × 1 h')
   const at = (await eventsOf(world, 'consent.changeRepeated')).map(event => Date.parse(event.at))
   const waits = at.slice(1).map((each, i) => (each - (at[i] ?? 0)) / hourMs)
   expect(at.length).toBeGreaterThan(30)
@@ -132,13 +129,11 @@ test('waits between repeated requests for an end grow to a day, and after thirty
 })
 
 test('a revocation that cannot be sent is tried for thirty days, and made once the service is well again', async () => {
-  const lines: LogLine[] = []
-  const averba = { schedules: true, logger: (line: LogLine) => void lines.push(line) }
-  const { play } = await givenStory('ATIVO', { averba })
-  await play('changes busy, revoke deferred, settle hourly 72, use uncertain, health bad')
+  const { lines, play } = await givenStory('ATIVO', { averba: { schedules: true } })
+  await play('changes busy, revoke deferred, 72 × 1 h, use uncertain, health bad')
   const waiting = { level: 'warn', message: 'denials or revocations are not made yet', times: 1 }
   expect(lines.filter(({ message }) => message === waiting.message)).toEqual([waiting, waiting, waiting])
-  await play('changes now, settle hourly 2, is revoked, health ok')
+  await play('changes now, 2 × 1 h, is revoked, health ok')
 })
 
 test.each([
@@ -157,11 +152,10 @@ test.each([
   ['a day', {}, 24],
   ['as long as the option says', { approvalMaxMs: 3 * hourMs }, 3],
 ])('an approval that is never made is asked for again for %s, and then told as given up', async (_, option, hours) => {
-  const lines: LogLine[] = []
-  const averba = { consentService: consentServiceWith(option), logger: (line: LogLine) => void lines.push(line) }
-  const { clock, world, play } = await givenStory('PENDENTE', { averba })
+  const averba = { consentService: consentServiceWith(option) }
+  const { clock, lines, world, play } = await givenStory('PENDENTE', { averba })
   const began = clock.now()
-  await play(`changes lost, approve unknown, settle hourly 60, is pending`)
+  await play(`changes lost, approve unknown, 60 × 1 h, is pending`)
   const unmade = (await eventsOf(world, 'consent.changeNotMade')).map(({ data }) => data)
   expect(unmade.map(data => 'isGivenUp' in data && data.isGivenUp)).toEqual(
     unmade.map((_, i) => i === unmade.length - 1),
@@ -235,7 +229,7 @@ describe('a gateway', () => {
 describe('what is asked for', () => {
   const nothing = 'give up, changes now, 1 h, settle, 2 d, settle, not made 1, sent 1'
   const approved = 'person ATIVO, 11 min'
-  const relisted = 'details 404, lists now, list, 2 h, settle, details now, hourly 3'
+  const relisted = 'details 404, lists now, list, 2 h, settle, details now, 3 × (1 h; sync)'
   tell({
     'is nothing after a lost denial was given up': `
       PENDENTE: changes lost, deny unknown, ${nothing}, is pending, health ok`,
@@ -267,7 +261,7 @@ describe('what is asked for', () => {
       PENDENTE: changes busy, ${approved}, deny deferred, changes now, ${relisted}, sent 3, is revoked, health ok`,
     'is an end that was never sent before the consent vanished, after a declined reading too': `
       refuse changes, revoke deferred, lists without, list, 2 h, settle, details 404, lists now, list, settle, reach,
-      use uncertain, health bad, details now, hourly 3, is revoked, health ok`,
+      use uncertain, health bad, details now, 3 × (1 h; sync), is revoked, health ok`,
     'is no end again that the service refused, when the consent is listed again': `
       full, changes 400, revoke declined 400, settle, lists without, list, lists now, 1 h, list, 2 d, settle, sent 1,
       use uncertain, health bad`,

@@ -36,16 +36,6 @@ test('a declined change leaves the consent as it was and returns the problem', a
   expect(held).toMatchObject({ id: which.id, knowledge: 'known' })
 })
 
-test('the same command id gives the same result, and another input with it is an error', async () => {
-  const { averba, which, world } = await givenConsent('PENDENTE')
-  const { approve, deny } = averba.consents
-  const commandId = 'c1'
-  const first = await approve(which, { commandId })
-  expect(await approve(which, { commandId })).toEqual({ ...first, replayed: true })
-  expect(changesIn(world)).toBe(1)
-  await refuses('COMMAND_REUSED', deny(which, { commandId }))
-})
-
 test('a change that the table forbids is refused without a request, and again under its id once it is allowed', async () => {
   const { averba, which, world } = await givenConsent('PENDENTE')
   const revoke = () => averba.consents.revoke(which, { commandId: 'c1' })

@@ -8,9 +8,9 @@ const read = 'full, sync, 1 h, copy'
 /** Revoked, and given again. The copy still shows the revocation. */
 const anew = 'full, sync, 1 h, person REVOGADO, sync, 1 h, sync, copy, person ATIVO, 5 s, sync, is active, 5 s'
 /** Read as revoked. Then the person gives it again. */
-const back = 'hourly 1, person REVOGADO, hourly 1, 1 ms, is revoked, person ATIVO'
+const back = '1 h, sync, person REVOGADO, 1 h, sync, 1 ms, is revoked, person ATIVO'
 /** Revoked while the history cannot be read, which it can be again after a day. */
-const unreadForADay = `person REVOGADO, list, settle hourly 26, moves revoked:service, is revoked, shown REVOGADO known,
+const unreadForADay = `person REVOGADO, list, 26 × 1 h, moves revoked:service, is revoked, shown REVOGADO known,
   details now, retry, settle, moves revoked:service`
 
 describe('a reading that overlaps a newer one is read again instead of being believed', () => {
@@ -107,7 +107,7 @@ describe('a history', () => {
       PENDENTE: full, approve settled, 1 h, person REVOGADO, 1 h, person ATIVO, 1 h, full, 1 h, full,
       moves approved:us revoked:service conflicted:service`,
     'is followed although its newest entry was taken back: by the daily reading':
-      'details extended EXPIRADO, full, 1 h, is expired, details now, hourly 28, is active',
+      'details extended EXPIRADO, full, 1 h, is expired, details now, 28 × (1 h; sync), is active',
     'that is read late announces an end from a list, even if the consent was given again': `
       details 503, 1 h, person REVOGADO, list, 1 min, person ATIVO, details now, 1 h, settle,
       moves revoked:service conflicted:service`,
@@ -122,16 +122,16 @@ describe('a history', () => {
     'that cannot be read for a day leaves the status of the list: 500': `details 500, ${unreadForADay}`,
     'that cannot be read for a day leaves the status of the list: garbage': `details garbage, ${unreadForADay}`,
     'of a consent whose listed status is unreadable is read again by the next list, even after a day of failures':
-      'details 500, lists as SUSPENSO, list, settle hourly 26, is uncertain, details now, list, is active',
+      'details 500, lists as SUSPENSO, list, 26 × 1 h, is uncertain, details now, list, is active',
     'that contradicts the lists is read again, even after days of failures, and no more once it agrees': `
-      ${back}, details 500, hourly 50, 1 ms, is revoked, details now, hourly 26, 1 ms, is active, count, hourly 48,
+      ${back}, details 500, 50 × (1 h; sync), 1 ms, is revoked, details now, 26 × (1 h; sync), 1 ms, is active, count, 48 × (1 h; sync),
       asked 0`,
     'that keeps contradicting the lists is read once for each list': `
-      ${back}, details shortened, hourly 1, 1 ms, is revoked, count, hourly 24, asked 24, 1 ms, is revoked`,
+      ${back}, details shortened, 1 h, sync, 1 ms, is revoked, count, 24 × (1 h; sync), asked 24, 1 ms, is revoked`,
     'that contradicts the lists and is refused is requested again by the next list': `
-      ${back}, details 403, hourly 26, 1 ms, is revoked, details now, hourly 1, 1 ms, is active`,
+      ${back}, details 403, 26 × (1 h; sync), 1 ms, is revoked, details now, 1 h, sync, 1 ms, is active`,
     'that was read while the clock was ahead does not delay the next reading': `
-      ${back}, details shortened, clock +40 d, hourly 1, clock -40 d, use revoked, details now, hourly 1, use active`,
+      ${back}, details shortened, clock +40 d, 1 h, sync, clock -40 d, use revoked, details now, 1 h, sync, use active`,
   })
 })
 

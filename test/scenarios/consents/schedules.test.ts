@@ -3,18 +3,11 @@ import { samples, type World } from '../../../src/simulation/index.ts'
 import { holdingAnswer } from '../../support/answers.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { eventsOf } from '../../support/events-of.ts'
-import { dayMs, hourMs } from '../../support/pass-time.ts'
+import { dayMs, hourMs, settleHourly } from '../../support/pass-time.ts'
 import { refuses } from '../../support/refuses.ts'
 import { consentServiceWith, openWorld } from '../../support/world.ts'
 
 const readings = (world: World) => world.requests.filter(each => /consentimentos\/\d+$/.test(each.path)).length
-
-async function settleHourly({ averba, clock }: World, hours: number): Promise<void> {
-  for (let hour = 0; hour < hours; hour++) {
-    await averba.settle()
-    await clock.advance(hourMs)
-  }
-}
 
 const schedulesOf = (world: World) => eventsOf(world, 'subject.scheduled', 'subject.unscheduled')
 
@@ -58,16 +51,29 @@ test('the interval of a subject can be changed, ended and begun again at any tim
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
 })
 
-test('an unchanged schedule records no event; a wrong one, or one of no subject, is refused', async () => {
+test('an unchanged schedule, of an enrolment too, records no event; a wrong one, or one of no subject, is refused', async () => {
   const world = await openWorld()
-  const { consents } = world.averba
-  const subject = await consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
+  const { consents, effects, settle, views } = world.averba
+  const every = async () => (await views.selectFrom('subjects').selectAll().execute())[0]?.sync_every_ms
+  const enrol = (options?: { syncEveryMs: number }) => consents.enrol({ cpf: samples.cpf }, options)
+  const subject = await enrol()
+  expect(await every()).toBeNull()
+  await enrol({ syncEveryMs: dayMs })
+  await enrol()
+  await enrol({ syncEveryMs: dayMs })
+  await consents.schedule({ subject }, { syncEveryMs: dayMs })
+  expect(await every()).toBe(dayMs)
   const ended: unknown[] = []
   world.averba.on('subject.unscheduled', event => ended.push(event.data))
-  await consents.schedule({ subject }, { syncEveryMs: dayMs })
   for (let times = 0; times < 2; times++) await consents.schedule({ subject }, { syncEveryMs: null })
   expect(ended).toEqual([{}])
   expect(await schedulesOf(world)).toHaveLength(2)
+  for (const syncEveryMs of [hourMs, 2 * hourMs]) {
+    await enrol({ syncEveryMs })
+    await settle()
+  }
+  expect(await effects.list({ state: 'pending' })).toHaveLength(1)
+  for (const syncEveryMs of [0, 59_999, 90_000.5, Number.NaN]) await refuses('INVALID_INPUT', enrol({ syncEveryMs }))
   await refuses('INVALID_INPUT', consents.schedule({ subject }, { syncEveryMs: 59_999 }))
   await refuses('NOT_FOUND', consents.schedule({ cpf: '11144477735' }, { syncEveryMs: null }))
 })
@@ -115,26 +121,6 @@ test('a wrong entry stops enrolAll, and the people before it are enrolled', asyn
   await refuses('PERSONAL_ID', Array.fromAsync(personal))
 })
 
-test('the interval of readings is stored with the subject and can be changed', async () => {
-  const { averba, samples } = await openWorld()
-  const every = async () => (await averba.views.selectFrom('subjects').selectAll().execute())[0]?.sync_every_ms
-  const enrol = (options?: { syncEveryMs: number }) => averba.consents.enrol({ cpf: samples.cpf }, options)
-  await enrol()
-  expect(await every()).toBeNull()
-  await enrol({ syncEveryMs: hourMs })
-  expect(await every()).toBe(hourMs)
-  await enrol()
-  await enrol({ syncEveryMs: hourMs })
-  const scheduled = await Array.fromAsync(averba.log.read({ types: ['subject.scheduled'] }), event => event.data)
-  expect(scheduled).toEqual([{ everyMs: hourMs }])
-  await averba.settle()
-  await enrol({ syncEveryMs: 2 * hourMs })
-  await averba.settle()
-  expect(await averba.effects.list({ state: 'pending' })).toHaveLength(1)
-  for (const syncEveryMs of [0, 59_999, 90_000.5, Number.NaN]) await refuses('INVALID_INPUT', enrol({ syncEveryMs }))
-  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-})
-
 test('the default interval applies only to subjects without one set or ended', async () => {
   const world = await openWorld({ averba: { consentService: consentServiceWith({ syncEveryMs: 24 * hourMs }) } })
   const { consents, validations } = world.averba
@@ -156,10 +142,10 @@ test('the default interval applies only to subjects without one set or ended', a
 })
 
 test('syncPlan computes how fresh consents can be kept, and logs when that is not enough', async () => {
-  const lines: unknown[] = []
   const world = await openWorld()
   const consentService = consentServiceWith({ requestsPerSecond: 0.1 })
-  const tight = await openWorld({ averba: { consentService, logger: line => void lines.push(line) } })
+  const tight = await openWorld({ averba: { consentService } })
+  const { lines } = tight
   for (const { averba } of [world, tight]) {
     for (let n = 0; n < 20; n++) await averba.consents.enrol({ cpf: cpfOf(n + 1) }, { syncEveryMs: 100_000 })
     await averba.consents.enrol({ cpf: cpfOf(99) })
@@ -173,4 +159,23 @@ test('syncPlan computes how fresh consents can be kept, and logs when that is no
   const intervals = [{ syncEveryMs: 100_000, subjects: 20, keptMs: 200_000 }]
   expect(plan).toMatchObject({ ok: false, requestsPerSecond: 0.1, intervals })
   expect(lines).toMatchObject([{ message: 'consents cannot be read as often as configured', detail: plan.detail }])
+})
+
+test('consents that are less fresh than configured are logged once a day', async () => {
+  const world = await openWorld({
+    averba: {
+      schedules: true,
+      consentService: consentServiceWith({ requestsPerSecond: 0.000_1 }),
+      fetch: async () => new Response('', { status: 503 }),
+    },
+  })
+  await world.averba.consents.enrol({ cpf: cpfOf(1) }, { syncEveryMs: hourMs })
+  const told = async () => {
+    await world.averba.settle()
+    return world.lines.filter(line => JSON.stringify(line).includes('cannot be read as often as configured')).length
+  }
+  expect(await told()).toBe(1)
+  expect(await told()).toBe(1)
+  await world.clock.advance(dayMs)
+  expect(await told()).toBe(2)
 })

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { type Consent, type ConsentNotEffectiveError, valueOf } from '../../../src/index.ts'
 import type { WorldOptions } from '../../../src/simulation/index.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
@@ -6,8 +6,10 @@ import { checkOf } from '../../support/check-of.ts'
 import { isDetail, isList } from '../../support/consent-requests.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
-import { dayMs, hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
-import { playStory, type StoryStep } from '../../support/play-story.ts'
+import { minuteMs } from '../../support/pass-time.ts'
+import type { StoryStep } from '../../support/play-story.ts'
+import { tellEach, tellInForms, toMs } from '../../support/tell-story.ts'
+import { expectViewsAsKept } from '../../support/views-as-kept.ts'
 
 type Status = Consent['status']
 type Verb = 'approve' | 'deny' | 'revoke'
@@ -20,8 +22,6 @@ interface ShownRecord {
 type Kind = 'lists' | 'details' | 'changes'
 
 export const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
-const units: Record<string, number> = { ms: 1, s: 1_000, min: minuteMs, h: hourMs, d: dayMs }
-const msOf = (n = '', unit = '') => Number(n) * (units[unit] ?? Number.NaN)
 const moves = (['approved', 'denied', 'revoked', 'expired', 'conflicted'] as const).map(
   end => `consent.${end}` as const,
 )
@@ -33,18 +33,16 @@ function formOf(step: string): RegExp {
 
 /**
  * One consent of a world, read in a list, at a service whose answers a story rules. A story is a list of steps, in
- * their order; some change something, the others state what must hold then.
+ * their order, those of every story and these; some change something, the others state what must hold then.
  *
  * | step | meaning |
  * | --- | --- |
- * | `5 s`, `clock -40 d` | time passes; the clock is set |
  * | `mark then` | names the present instant |
  * | `person REVOGADO` | the consent changes at the service |
  * | `lists old`, `details 503`, `changes lost` | how the service answers from now on: see `answer`; `all now` |
  * | `refuse`, `refuse changes`, `reach` | no request reaches the service; no change does; all do |
  * | `copy` | keeps what the service shows now, for `old` |
  * | `list`, `full`, `settle`, `sync` | reads the list; reads in full; does all that is due; `list` and `settle` |
- * | `hourly 24`, `settle hourly 24` | an hour and `sync`, or `settle`, as often |
  * | `revoke deferred`, `revoke 2 settled` | requests it, always as the same command, with this outcome; as another |
  * | `give up` | the denial or revocation that is wanted |
  * | `park`, `retry` | parks what is deferred, retries what is parked |
@@ -212,13 +210,9 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
   }
 
   const steps: Record<string, StoryStep[1]> = {
-    '{\\d+} {ms|s|min|h|d}': (n, unit) => clock.advance(msOf(n, unit)),
-    'clock {n} {min|h|d}': (n, unit) => clock.jump(msOf(n, unit)),
     'mark {name}': name => Object.assign(marks, { [name ?? '']: toInstant(clock.now()) }),
     'person {status}': to => consentService.change(samples.cpf, id, to as Status),
     sync,
-    'hourly {n}': n => passTime({ averba: { settle: sync }, clock }, hourMs, Number(n)),
-    'settle hourly {n}': n => passTime(world, hourMs, Number(n)),
     refuse: () => faults.add({ kind: 'refuse', service }),
     'refuse changes': () => faults.add({ kind: 'refuse', service, method: 'PUT' }),
     reach: () => faults.clear(),
@@ -253,7 +247,7 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
       expectAt({ at: instantOf(at), knownAt: instantOf(known) }, reason),
     'use {reason}': async reason => expect(await reasonOfUse()).toBe(reason),
     'use within {n} {unit} {reason}': async (n, unit, reason) =>
-      expect(await reasonOfUse({ ageMaxMs: msOf(n, unit) })).toBe(reason),
+      expect(await reasonOfUse({ ageMaxMs: toMs(n, unit) })).toBe(reason),
     'shown {status} {knowledge}': async (status, knowledge) =>
       expect(await listed()).toMatchObject({ status, knowledge }),
     unlisted: async () => expect(await listed()).toBeUndefined(),
@@ -275,16 +269,16 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
     },
   }
   const forms = Object.entries(steps).map(([form, take]) => [formOf(form), take] as const)
-  const play = (story: string) => playStory(forms, story)
+  const play = (story: string) => tellInForms(world, forms, story)
   let isOver = false
 
-  /** Lets all that is under way end, and checks that the views can be rebuilt as they are: at the latest with the test. */
+  /** Lets all that is under way end, and checks that the views are as the log says: at the latest with the test. */
   async function end(): Promise<void> {
     if (isOver) return
     isOver = true
     await play('open all')
     await clock.finish(Promise.all(begun))
-    expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+    await expectViewsAsKept(averba)
   }
   onTestFinished(end)
 
@@ -296,7 +290,7 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
  * story begins with `PENDENTE: `.
  */
 export function tell(stories: Readonly<Record<string, string>>, options?: WorldOptions): void {
-  test.each(Object.entries(stories))('%s', async (_, story) => {
+  tellEach(stories, async story => {
     const [, first, steps = ''] = /^\s*(?:(PENDENTE): )?(.*)$/s.exec(story) ?? []
     const { play } = await givenStory(first === 'PENDENTE' ? first : 'ATIVO', options)
     await play(steps)

@@ -1,5 +1,4 @@
 import { expect, test, vi } from 'vitest'
-import type { LogLine } from '../../../src/index.ts'
 import { answering } from '../../support/answers.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { validate } from '../../support/open-validating.ts'
@@ -24,14 +23,12 @@ function damage(store: string, sql: string): void {
 /** Two people who are read every hour, retention, a handler, and a damaged event that requests the first reading. */
 async function given() {
   const store = temporaryStore()
-  const logged: LogLine[] = []
   const world = await openWorld({
     averba: {
       store,
       schedules: true,
       retention: { 'consent.detail': { days: 30 }, 'validation.claims': { days: 30 } },
       subscriptions: [{ evento, chaveSecreta: 'chave-secreta-um' }],
-      logger: (line: LogLine) => void logged.push(line),
     },
   })
   const { averba, clock, samples } = world
@@ -51,7 +48,7 @@ async function given() {
     const ofPortal = since.filter(({ service, method }) => service === 'portal' && method === 'GET')
     return { handled, readings: since.filter(({ path }) => path.includes(otherCpf)).length, ofPortal: ofPortal.length }
   }
-  return { world, logged, id, done, notify: () => clock.finish(deliver(world, { n: 1 })) }
+  return { world, logged: world.lines, id, done, notify: () => clock.finish(deliver(world, { n: 1 })) }
 }
 
 test('settle: a damaged event with a call stops no schedule, no other call and no handler', async () => {

@@ -27,8 +27,7 @@ test.each([
   [413, 'SERVICE_MISDIRECTED'],
   [495, 'CERTIFICATE_REFUSED'],
 ])('a gateway that answers a revocation %i ends nothing: it is told once and sent again', async (status, code) => {
-  const lines: LogLine[] = []
-  const { world, which } = await givenConsent('ATIVO', undefined, { averba: { logger: line => void lines.push(line) } })
+  const { world, which, lines } = await givenConsent('ATIVO')
   const { averba, faults } = world
   await faults.add(gatewayOf('consentService', 'PUT', status))
   const outcome = await averba.consents.revoke(which, { commandId: 'r' })

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Fetch } from '../../../src/index.ts'
 import { VirtualClock, type World } from '../../../src/simulation/index.ts'
 import { busy } from '../../support/answers.ts'
@@ -8,7 +8,7 @@ import { openValidating, validate } from '../../support/open-validating.ts'
 import { hourMs, minuteMs } from '../../support/pass-time.ts'
 import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { consentServiceWith, openWorld, validationServiceWith } from '../../support/world.ts'
+import { consentServiceWith, openEngine, openWorld, validationServiceWith } from '../../support/world.ts'
 
 const cpfs = (count: number) => Array.from({ length: count }, (_, i) => cpfOf(i + 1))
 
@@ -114,6 +114,30 @@ test('postponed calls, and those that a list caused, do not wait until all lists
   const seen = events.find(({ type }) => type === 'consent.changeSeen')
   const revocation = events.find(({ type, stream }) => type === 'consent.revoked' && stream === seen?.stream)
   expect(Date.parse(revocation?.at ?? '') - Date.parse(seen?.at ?? '')).toBeLessThan(90_000)
+})
+
+test("a host's fetch that never ends loses its place after the time of the call", async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const hung = Promise.withResolvers<Request>()
+  const never = new Promise<Response>(() => {})
+  let calls = 0
+  const fetch = async (request: Request) => {
+    calls += 1
+    if (calls > 1) return Response.json([])
+    hung.resolve(request)
+    return never
+  }
+  const consentService = consentServiceWith({ timeoutMs: 1_000, requestsAtOnceMax: 1 })
+  const averba = await openEngine({ store: ':memory:', fetch, consentService, schedules: false })
+  const subjects = await Promise.all(cpfs(2).map(cpf => averba.consents.enrol({ cpf })))
+  const syncing = subjects.map(subject => averba.consents.sync({ subject }))
+  const { signal } = await hung.promise
+  await vi.advanceTimersByTimeAsync(999)
+  expect([calls, signal.aborted]).toEqual([1, false])
+  await vi.advanceTimersByTimeAsync(1)
+  expect(await Promise.all(syncing)).toMatchObject([{ status: 'settled' }, { status: 'settled' }])
+  expect([calls, signal.aborted]).toEqual([3, true])
 })
 
 test('calls run in parallel up to the limit, and hanging ones occupy only their own places', async () => {

@@ -87,10 +87,7 @@ const operator = { actor: { kind: 'person', ref: 'operadora-7' } } as const
 
 /** A consent service that postpones the approval of a known consent, and every other call, by an hour. */
 async function givenServiceThatIsDown() {
-  const lines: unknown[] = []
-  const { world, which } = await givenConsent('PENDENTE', undefined, {
-    averba: { logger: line => void lines.push(line) },
-  })
+  const { world, which, lines } = await givenConsent('PENDENTE')
   await world.faults.add({ kind: 'status', service: 'consentService', status: 429, retryAfterS: 3_600 })
   const approve = () => world.averba.consents.approve(which, { commandId: 'c1' })
   const { effect, status } = await approve()

@@ -3,18 +3,10 @@ import type { LogLine } from '../../../src/index.ts'
 import { samples, VirtualClock, type World } from '../../../src/simulation/index.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
 import { eventsOf } from '../../support/events-of.ts'
-import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
+import { dayMs, hourMs, passTime, settleHourly } from '../../support/pass-time.ts'
 import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { consentServiceWith, openEngine, openWorld } from '../../support/world.ts'
-
-/** Settles every hour, as a cron job would. */
-async function settleHourly({ averba, clock }: World, hours: number): Promise<void> {
-  for (let hour = 0; hour < hours; hour++) {
-    await averba.settle()
-    await clock.advance(hourMs)
-  }
-}
 
 const readings = (world: World) => world.requests.filter(each => /consentimentos\/\d+$/.test(each.path))
 

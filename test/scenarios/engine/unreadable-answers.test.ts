@@ -308,10 +308,8 @@ test('addresses are built from encoded ids, and href is never followed', async (
 })
 
 test('a list above answerBytesMax waits and is told', async () => {
-  const lines: string[] = []
-  const logger = (line: { message: string }) => lines.push(line.message)
   const consentService = consentServiceWith({ answerBytesMax: 3_000 })
-  const world = await openWorld({ averba: { logger, consentService } })
+  const world = await openWorld({ averba: { consentService } })
   const { averba, clock } = world
   const { cpf } = world.samples
   const subject = await averba.consents.enrol({ cpf })
@@ -330,6 +328,6 @@ test('a list above answerBytesMax waits and is told', async () => {
     `2 calls got an answer that is too large from the consentService (ANSWER_TOO_LARGE): ${advice}; ` +
     'see effects.get; 0 parked, 0 with an unknown outcome'
   expect(await checkOf(averba, 'effects')).toEqual({ name: 'effects', ok: false, detail })
-  const told = lines.filter(line => line.includes(advice))
+  const told = world.lines.map(line => line.message).filter(message => message.includes(advice))
   expect(told).toEqual([`an answer is too large for the consentService: ${advice}`])
 })

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
-import { type Keys, type LogLine, valueOf } from '../../../src/index.ts'
+import { type Keys, valueOf } from '../../../src/index.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { busy, holdingAnswer } from '../../support/answers.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
@@ -16,16 +16,15 @@ import { openWorld, validationServiceWith } from '../../support/world.ts'
 /** A world whose disk is full from the moment that the first paid answer has arrived, before the caller has it. */
 async function givenFullDisk(answer?: () => Response) {
   const store = temporaryStore()
-  const lines: LogLine[] = []
   const { intercept, given, release } = holdingAnswer(isValidation, answer)
-  const world = await openWorld({ averba: { store, logger: line => void lines.push(line) }, intercept })
+  const world = await openWorld({ averba: { store }, intercept })
   const outcome = validate(world.averba, 'a')
   await given
   await world.fillDisk(true)
   await fillUp(world)
   release()
   await world.clock.quiet()
-  const logged = () => lines.map(({ message, error }) => `${message} ${error}`)
+  const logged = () => world.lines.map(({ message, error }) => `${message} ${error}`)
   return { world, store, outcome, logged }
 }
 

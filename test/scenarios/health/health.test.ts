@@ -2,15 +2,13 @@ import { renameSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { createMetrics } from '../../../src/cli/metrics.ts'
 import { createProbes } from '../../../src/cli/status-server.ts'
-import { type Averba, type AverbaOptions, type LogLine, portalSession } from '../../../src/index.ts'
+import { type Averba, type AverbaOptions, portalSession } from '../../../src/index.ts'
 import { samples, seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
 import { answering } from '../../support/answers.ts'
 import { checkOf } from '../../support/check-of.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
-import { isToken } from '../../support/open-validating.ts'
 import { dayMs, hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
-import { applyPlan } from '../../support/portal.ts'
 import { refuses } from '../../support/refuses.ts'
 import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -31,22 +29,6 @@ test('a healthy log passes every check and lists what was checked', async () => 
     ...['notifications', 'consents', 'token', 'subscriptions', 'receiver'],
   ])
   expect(await troubles(averba)).toEqual({})
-})
-
-test('parked calls and followers and refused credentials fail a check but keep the log ready', async () => {
-  const world = await openWorld({ intercept: answering(isToken, () => Response.json({}, { status: 401 })) })
-  const { averba } = world
-  averba.log.follow('fatura', ['subject.enrolled'], () => Promise.reject(new Error('never')))
-  const { effect } = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
-  await averba.effects.park(effect)
-  await averba.settle()
-  await passTime(world, 10 * minuteMs, 7)
-  expect(await troubles(averba)).toEqual({
-    effects: "1 parked, 0 with an unknown outcome: see effects.list({ state: 'parked' })",
-    followers: 'fatura parked: use log.retry or log.skip',
-    token: 'the gateway refused the consumer key and secret: correct them',
-  })
-  expect((await averba.health()).ready).toBe(true)
 })
 
 test('a follower works in one process, and the others say where it does', async () => {
@@ -100,35 +82,9 @@ test('events dated ahead by a wrong clock are reported until their time has come
   expect(await times()).toMatchObject({ ok: true })
 })
 
-test('a notification that a handler failed on is reported, and fails the check once parked', async () => {
-  const evento = 'situacao'
-  const world = await openWorld({ averba: { subscriptions: [{ evento }] } })
-  const { averba, portal } = world
-  const found = () => checkOf(averba, 'notifications')
-  let isBroken = true
-  averba.notifications.handle(evento, 'crm', async () => {
-    if (isBroken) throw new Error('no')
-  })
-  await applyPlan(averba)
-  const destinatario = { destinatarioTipo: 'CPF', destinatarioId: samples.cpf } as const
-  for (const n of [1, 2]) await portal.notify({ evento, ...destinatario, body: { n } })
-  expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 0 to be retried' })
-  await averba.settle()
-  expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 2 to be retried' })
-  await passTime(world, 15 * minuteMs, 12)
-  expect((await averba.health()).ready).toBe(true)
-  const remedy = 'fix the handler, then call notifications.replay({ failed: true }), or notifications.skip'
-  expect(await found()).toMatchObject({ ok: false, detail: `2 parked, 0 to be retried: ${remedy}` })
-  isBroken = false
-  expect(await averba.notifications.replay({ failed: true })).toBe(2)
-  await averba.settle()
-  expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 0 to be retried' })
-})
-
 test('events with refused notifications fail the check until one is accepted, each with why', async () => {
-  const lines: LogLine[] = []
   const subscriptions = ['um', 'dois'].map(evento => ({ evento, chaveSecreta: 'certa' }))
-  const { averba } = await openWorld({ averba: { subscriptions, logger: line => void lines.push(line) } })
+  const { averba, lines } = await openWorld({ averba: { subscriptions } })
   const found = () => checkOf(averba, 'receiver')
   const send = async (evento: string, secret: string, remoteAddress: string, more: RequestInit = {}) => {
     const forwarded = { 'x-forwarded-for': '10.0.0.7, 189.9.1.2' }
@@ -214,11 +170,10 @@ test('a log without its keyring is not ready', async () => {
 test.each([500, 403])(
   'consents unread for over three intervals, answered %i, fail the check and are logged',
   async status => {
-    const lines: LogLine[] = []
     let isBroken = false
     const isCut = ({ url }: Request) => isBroken && url.includes('consentimento')
-    const { averba, clock } = await openWorld({
-      averba: { schedules: true, logger: line => void lines.push(line) },
+    const { averba, clock, lines } = await openWorld({
+      averba: { schedules: true },
       intercept: answering(isCut, () => Response.json({ title: 'CANARIO', status }, { status })),
     })
     const { consents } = averba

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { newestReading, oldestReading, overdueReadings } from '../../../src/api/consents/freshness.ts'
 import { createMetrics } from '../../../src/cli/metrics.ts'
-import type { AverbaOptions, LogLine } from '../../../src/index.ts'
+import type { AverbaOptions } from '../../../src/index.ts'
 import { samples, type World } from '../../../src/simulation/index.ts'
 import { views } from '../../../src/views/views.ts'
 import { dayMs, hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
@@ -31,9 +31,8 @@ const canaries = {
 const hostNames = ['evento', 'handler', 'follower']
 
 async function given(averba: Partial<AverbaOptions> = {}) {
-  const lines: LogLine[] = []
   const subscriptions = [{ evento: canaries.evento, chaveSecreta: canaries.chaveSecreta }]
-  const world = await openWorld({ averba: { logger: line => void lines.push(line), subscriptions, ...averba } })
+  const world = await openWorld({ averba: { subscriptions, ...averba } })
   const metrics = createMetrics(world.averba, world.clock)
   /** The value of each sample, by its name with its labels. */
   const samplesOf = async () => {
@@ -41,7 +40,7 @@ async function given(averba: Partial<AverbaOptions> = {}) {
     const found = text.matchAll(/^(averba_\w+(?:\{[^}]*\})?) (\S+)$/gm)
     return new Map([...found].map(([, name = '', value = '']) => [name, Number(value)]))
   }
-  return { world, metrics, lines, samplesOf }
+  return { world, metrics, lines: world.lines, samplesOf }
 }
 
 const person = { destinatarioTipo: 'CPF', destinatarioId: canaries.recipient } as const

@@ -49,8 +49,11 @@ async function given() {
   const enrolAll = async () => {
     for (const cpf of ['25774435016', '11144477735', '52998224725']) await averba.consents.enrol({ cpf })
   }
-  const ofFollowers = async () =>
-    (await averba.health({ only: ['followers', 'notifications'] })).checks.map(({ ok, detail }) => `${ok} ${detail}`)
+  const ofFollowers = async () => {
+    const { ready, checks } = await averba.health({ only: ['followers', 'notifications'] })
+    expect(ready).toBe(true)
+    return checks.map(({ ok, detail }) => `${ok} ${detail}`)
+  }
   return { averba, clock, logged, file, change, run, follow, enrolAll, ofFollowers }
 }
 

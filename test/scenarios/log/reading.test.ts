@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import type { openAverba } from '../../../src/index.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { append, open } from '../../support/counting.ts'
-import { refuses } from '../../support/refuses.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
 
@@ -55,19 +54,4 @@ test('a stream is read forward or backward from a version, across pages', async 
   for (const fromVersion of [0, -1, 1.5, Number.NaN])
     expect(() => averba.log.read({ stream: 'bench-3', fromVersion })).toThrow('Cannot use "fromVersion"')
   expect(() => averba.log.read({ fromVersion: 1 })).toThrow('there is no stream')
-})
-
-test('a view is shown as at a position or an instant, and an unknown view is refused', async () => {
-  const clock = new VirtualClock()
-  const averba = await openEngine({ store: ':memory:', clock })
-  await averba.consents.enrol({ cpf: '25774435016' })
-  const { position } = await averba.figures()
-  const at = new Date(clock.now()).toISOString()
-  await clock.advance(1_000)
-  await averba.consents.enrol({ cpf: '52998224725' })
-  expect(await averba.viewAsOf('subjects', { position })).toHaveLength(1)
-  expect(await averba.viewAsOf('subjects', { at })).toHaveLength(1)
-  expect(await averba.viewAsOf('subjects', { at: new Date(clock.now()).toISOString() })).toHaveLength(2)
-  await refuses('INVALID_INPUT', averba.viewAsOf('subject' as 'subjects', { position }))
-  await refuses('INVALID_INPUT', averba.viewAsOf('subjects', { at: 'yesterday' }))
 })

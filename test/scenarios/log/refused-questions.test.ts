@@ -2,8 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { listEventTypes } from '../../../src/engine/machine-tables.ts'
-import { type LogLine, serveReceivers } from '../../../src/index.ts'
+import { serveReceivers } from '../../../src/index.ts'
 import { machines } from '../../../src/machines/machines.ts'
+import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { refuses } from '../../support/refuses.ts'
 import { openEngine, openWorld } from '../../support/world.ts'
@@ -13,19 +14,18 @@ import { basis } from '../consents/story.ts'
 const wrong = (value: unknown) => value as never
 
 async function given() {
-  const lines: LogLine[] = []
-  const world = await openWorld({ averba: { logger: line => lines.push(line) } })
+  const world = await openWorld()
   const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
   await world.averba.consents.sync({ subject })
-  return { ...world, subject, lines }
+  return { ...world, subject }
 }
 
 const all = async <T>(list: () => AsyncIterable<T>) => Array.fromAsync(list())
 
 const refused = { code: 'INVALID_INPUT', hint: expect.any(String) }
 
-test('an invalid position is refused instead of returning nothing', async () => {
-  const { averba } = await given()
+test('an invalid position, instant or view is refused instead of returning nothing', async () => {
+  const { averba, clock } = await given()
   for (const after of [Number.NaN, Number.POSITIVE_INFINITY, -1, 1.5, 'x', '1', null])
     await expect(
       all(() => averba.log.read({ after: wrong(after) })),
@@ -36,10 +36,17 @@ test('an invalid position is refused instead of returning nothing', async () => 
   expect((await all(() => averba.log.read({ after: 0 }))).length).toBeGreaterThan(3)
   expect(await averba.viewAsOf('subjects', { position: 0 })).toEqual([])
   const { position: end } = await averba.figures()
-  expect(await averba.viewAsOf('subjects', { position: end })).toHaveLength(1)
-  const hint = `The log ends at ${end}`
-  await refuses('INVALID_INPUT', averba.viewAsOf('subjects', { position: end + 1 }), { hint })
-  for (const asOf of [{}, { at: '2099-01-01T00:00:00.000Z' }])
+  const at = toInstant(clock.now())
+  await clock.advance(1_000)
+  await averba.consents.enrol({ cpf: '52998224725' })
+  const found = [{ position: end }, { at }, { at: toInstant(clock.now()) }].map(asOf =>
+    averba.viewAsOf('subjects', asOf),
+  )
+  expect((await Promise.all(found)).map(rows => rows.length)).toEqual([1, 1, 2])
+  const hint = `The log ends at ${end + 1}`
+  await refuses('INVALID_INPUT', averba.viewAsOf('subjects', { position: end + 2 }), { hint })
+  await refuses('INVALID_INPUT', averba.viewAsOf(wrong('subject'), { position: end }))
+  for (const asOf of [{}, { at: 'yesterday' }, { at: '2099-01-01T00:00:00.000Z' }])
     await expect(averba.viewAsOf('subjects', asOf)).rejects.toMatchObject(refused)
 })
 

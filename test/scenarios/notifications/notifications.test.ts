@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { AverbaOptions, LogLine, Notification } from '../../../src/index.ts'
+import type { AverbaOptions, Notification } from '../../../src/index.ts'
 import { samples, type World } from '../../../src/simulation/index.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { minuteMs } from '../../support/pass-time.ts'
@@ -34,16 +34,12 @@ const answerTo = async ({ averba }: World, headers?: Record<string, string>, bod
 
 const inbox = ({ averba }: World) => inboxOf(averba)
 
-test('a notification is in the log before it is acknowledged', async () => {
+test('a notification is in the log before it is acknowledged, and one that cannot be stored is not', async () => {
   const world = await given()
   expect(await answerTo(world)).toBe(200)
   const recipient = { tipo: 'CNPJ', id: '12ABC34501DE35' }
   const body = { numero: '26BR1' }
   expect(await inbox(world)).toMatchObject([{ evento, body, copies: 1, state: 'received', recipient }])
-})
-
-test('a notification that cannot be stored is not acknowledged', async () => {
-  const world = await given()
   await world.averba.close()
   expect(await answerTo(world)).toBe(503)
 })
@@ -161,8 +157,8 @@ test('an event name with a CPF in any form is not stored in clear', async () => 
 })
 
 test('repeated refusals log one line a minute, with a count', async () => {
-  const lines: LogLine[] = []
-  const world = await given({ logger: line => void lines.push(line) })
+  const world = await given()
+  const { lines } = world
   const knock = (headers = {}) => world.averba.receiver.fetch(notification(headers), stranger)
   for (let i = 0; i < 500; i++) {
     expect((await knock({ 'event-type': `x${i}` })).status).toBe(403)
@@ -181,11 +177,11 @@ test('repeated refusals log one line a minute, with a count', async () => {
 })
 
 test('secrets that cannot be read are answered 503, not 401, and logged once a minute', async () => {
-  const lines: unknown[] = []
   const chaveSecreta = () => {
     throw new Error('vault s.canary')
   }
-  const world = await given({ subscriptions: [{ evento, chaveSecreta }], logger: line => void lines.push(line) })
+  const world = await given({ subscriptions: [{ evento, chaveSecreta }] })
+  const { lines } = world
   expect(await answerTo(world)).toBe(503)
   for (let n = 0; n < 200; n++) expect(await answerTo(world, { 'event-type': `e-${n}` })).toBe(503)
   expect(lines).toMatchObject([{ message: 'a notification was not stored: answered 503', error: 'MISCONFIGURED' }])

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import type { LogLine } from '../../../src/index.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { notify } from '../../support/notify.ts'
 import { hourMs } from '../../support/pass-time.ts'
@@ -9,15 +8,13 @@ import { openWorld } from '../../support/world.ts'
 const publicUrl = 'https://receptor.exemplo.br/averba'
 
 test('what shows no secret is stored up to a quota an hour, beside which proven notifications go on', async () => {
-  const lines: LogLine[] = []
   const world = await openWorld({
     averba: {
-      logger: line => void lines.push(line),
       receiver: { publicUrl, sources: 'any', unprovenBytesPerHourMax: 3 * 5_000 },
       subscriptions: [{ evento: 'proven', chaveSecreta: 'segredo' }, { evento: 'open' }],
     },
   })
-  const { averba, clock } = world
+  const { averba, clock, lines } = world
   const statuses = async (...sent: [string, string][]) => {
     const found: number[] = []
     for (const [secret, evento] of sent) found.push(await statusOf(averba, secret, evento))

@@ -18,13 +18,6 @@ import { openWorld } from '../../support/world.ts'
 
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
-test('of two erasures of a person at the same time both get the receipt', async () => {
-  const { averba, samples } = await openWorld()
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  const receipts = await Promise.all([1, 2].map(() => averba.subjects.erase({ subject }, asked)))
-  expect(receipts.map(each => each.subject)).toEqual([subject, subject])
-})
-
 test('the command id of an erasure does not erase a later enrolment of the CPF, and the ref gives the receipt', async () => {
   const { averba, samples } = await openWorld()
   const { consents, subjects } = averba
@@ -36,7 +29,11 @@ test('the command id of an erasure does not erase a later enrolment of the CPF, 
   const again = await consents.enrol({ cpf })
   await refuses('COMMAND_REUSED', subjects.erase({ cpf }, erasing), { hint: expect.stringContaining('by its ref') })
   expect((await subjects.erase({ subject }, erasing)).subject).toBe(subject)
-  expect((await subjects.erase({ cpf }, { ...asked, commandId: 'erase-2' })).subject).toBe(again)
+  // Of two erasures at the same time both get the receipt.
+  const erasedAgain = ['erase-2', 'erase-3'].map(commandId =>
+    subjects.erase({ subject: again }, { ...asked, commandId }),
+  )
+  expect((await Promise.all(erasedAgain)).map(each => each.subject)).toEqual([again, again])
 })
 
 test('a person is erased in one transaction, and a deep check explains every missing part', async () => {

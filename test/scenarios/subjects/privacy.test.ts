@@ -58,17 +58,15 @@ async function showToOthers({ averba, clock }: World, subject: SubjectRef, id: s
 
 test('files, log, views, log lines and errors hold no personal data and no secret', async () => {
   const folder = temporaryFolder()
-  const lines: unknown[] = []
   const { chaveSecreta, chaveAutenticacao } = canaries
   const world = await openWorld({
     averba: {
       store: join(folder, 'log.sqlite'),
-      logger: line => void lines.push(line),
       recordKeys: ['validation', 'consent', 'notification', 'portal', 'subject', 'subscription'],
       subscriptions: [{ evento: 'e', chaveSecreta, chaveAutenticacao }],
     },
   })
-  const { averba, consentService } = world
+  const { averba, consentService, lines } = world
   const titular = { cpf: canaries.cpf, nome: canaries.name, email: canaries.email }
   const remoteId = consentService.addConsent({ cpf: canaries.cpf, titular })
   const subject = await averba.consents.enrol({ cpf: canaries.cpf })
@@ -124,7 +122,6 @@ test('files, log, views, log lines and errors hold no personal data and no secre
 })
 
 test('what a service quotes from its request is neither stored nor shown', async () => {
-  const lines: unknown[] = []
   const sent = new Set<string>()
   const { chaveSecreta, chaveAutenticacao } = canaries
   const clientSecret = 'chave-de-acesso-canario'
@@ -132,7 +129,6 @@ test('what a service quotes from its request is neither stored nor shown', async
   const world = await openWorld({
     policies: { portal: { authentication: 'session' } },
     averba: {
-      logger: line => void lines.push(line),
       subscriptions: [{ evento: 'e', chaveSecreta, chaveAutenticacao }],
       portal: {
         baseUrl: 'https://portal.exemplo.br',
@@ -152,7 +148,7 @@ test('what a service quotes from its request is neither stored nor shown', async
       return Response.json({ ...quoted, title: body === '' ? pathname : body }, { status })
     },
   })
-  const { averba } = world
+  const { averba, lines } = world
   const subject = await averba.consents.enrol({ cpf: canaries.cpf })
   isOpen = false
   // First the login is refused, then the registration.

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
+import { Decisions } from '../../../src/engine/recording/decisions.ts'
 import { type AverbaOptions, diagnoseStore, valueOf } from '../../../src/index.ts'
 import type { WorldOptions } from '../../../src/simulation/index.ts'
 import { Owners } from '../../../src/store/owners/owners.ts'
@@ -181,8 +182,19 @@ test('the body of a notification stays that is replayed, also while retention is
   replaying.mockRestore()
   await averba.settle()
   expect(called).toEqual([{ n: 1 }, { n: 1 }])
-  await pass(2)
+  const { decide } = Decisions.prototype
+  const destroying = vi.spyOn(Decisions.prototype, 'decide').mockImplementationOnce(async function (
+    this: Decisions,
+    ...given
+  ) {
+    await pass(2)
+    return decide.apply(this, given)
+  })
+  await refuses('PART_DESTROYED', averba.notifications.replay({ id }))
+  destroying.mockRestore()
   expect(await destroyed()).toHaveLength(1)
+  await averba.settle()
+  expect(await inboxOf(averba)).toMatchObject([{ state: 'handled', body: null }])
   await refuses('PART_DESTROYED', averba.notifications.replay({ id }))
 })
 
@@ -265,10 +277,8 @@ test('without schedules nothing is destroyed, and the start logs that rules are 
     { retention: rules, schedules: true },
     { retention: {}, schedules: false },
   ]) {
-    const messages: string[] = []
-    const logger = ({ message }: { message: string }) => messages.push(message)
-    const { averba, clock, samples, close } = await openWorld({ averba: { retention, schedules, logger } })
-    const told = messages.filter(message => message.startsWith('retention is set but schedules are off'))
+    const { averba, clock, samples, close, lines } = await openWorld({ averba: { retention, schedules } })
+    const told = lines.filter(({ message }) => message.startsWith('retention is set but schedules are off'))
     expect(told).toHaveLength(retention === rules && !schedules ? 1 : 0)
     valueOf(await averba.validations.validate({ id: 'a', cpf: samples.cpf, claims: { nome: 'MARIA' } }))
     await passTime({ averba, clock }, 3 * dayMs)

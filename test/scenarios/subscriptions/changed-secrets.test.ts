@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { Averba, AverbaOptions, LogLine } from '../../../src/index.ts'
+import type { Averba, AverbaOptions } from '../../../src/index.ts'
 import { samples, type World, type WorldOptions } from '../../../src/simulation/index.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { earlyReadingReason } from '../../support/hastened.ts'
@@ -32,10 +32,8 @@ const declaring: Declare = ask => ({ subscriptions: [{ evento, chaveSecreta: ask
 /** A world whose portal has the secret of a source. */
 async function given(declare = declaring, { averba: more, ...options }: WorldOptions = {}) {
   const { source, ask } = givenSource()
-  const lines: LogLine[] = []
-  const logger = (line: LogLine) => void lines.push(line)
-  const world = await openWorld({ ...options, averba: { logger, ...declare(ask), ...more } })
-  const { averba, clock } = world
+  const world = await openWorld({ ...options, averba: { ...declare(ask), ...more } })
+  const { averba, clock, lines } = world
   await applyPlan(averba)
   return { world, averba, clock, source, lines }
 }

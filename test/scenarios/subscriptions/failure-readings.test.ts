@@ -1,19 +1,11 @@
 import { expect, test } from 'vitest'
 import { type Fetch, valueOf } from '../../../src/index.ts'
-import type { World, WorldOptions } from '../../../src/simulation/index.ts'
 import { countTurns } from '../../support/count-turns.ts'
 import { hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
-import { applyPlan, bodiesOf, inboxOf, openBeside } from '../../support/portal.ts'
+import { bodiesOf, inboxOf, openBeside } from '../../support/portal.ts'
 import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openWorld } from '../../support/world.ts'
-import { evento, lose, notify, subscriptions, tell } from './story.ts'
-
-async function given(options: WorldOptions = {}): Promise<World> {
-  const world = await openWorld({ ...options, averba: { subscriptions } })
-  await applyPlan(world.averba)
-  return world
-}
+import { evento, lose, notify, openSubscribed, subscriptions, tell } from './story.ts'
 
 /** Has the portal answer each question about failures with what is returned. */
 const answering = (answer: (request: Request) => readonly unknown[]) => ({
@@ -21,44 +13,28 @@ const answering = (answer: (request: Request) => readonly unknown[]) => ({
     request.url.includes('/falhas') ? Response.json(answer(request)) : forward(request),
 })
 
-tell([
-  [
-    'a reading that is asked for after a failure begins ten seconds later at the earliest',
+tell({
+  'a reading that is asked for after a failure begins ten seconds later at the earliest':
     'soon unstored, 9 × 1 s, asked 0, 1 × 1 s, asked 1',
-  ],
-  [
-    'failures during an outage of the portal cause one pending reading and one after it',
-    // A reading waits for each of the two days.
-    `portal 503, lose a, 179 × (soon unstored; 1 × 10 min), lose b, soon unstored, 1 × 10 min, waiting 2,
-    portal up, 12 × 5 min, inbox a+ b+, waiting 0, listed 4, sound`,
-  ],
-  [
-    'a delivery that fails as an outage ends is found soon',
-    // Attempts are at most half an hour apart.
-    `portal 503, soon unstored, 3 × (6 × 1 min; soon unstored; 14 × 1 min), portal up, 9 s, lose a, soon unstored,
-    31 × 1 min, inbox a+`,
-  ],
-  [
-    'a parked reading does not hide later failures of its day',
-    `portal 503, lose a, soon unstored, 1 × 10 s, waiting 1, park, portal up,
-    20 × (10 min; soon unstored; settle), inbox a+`,
-  ],
-])
-
-tell(
-  [
-    [
-      'a parked reading does not hide failures after a downtime',
-      'portal 503, settle, lose a, soon unstored, 1 × 10 s, park, portal up, 1 h, run 1 min, inbox a+',
-    ],
-  ],
-  { averba: { schedules: true } },
-)
+  // A reading waits for each of the two days.
+  'failures during an outage of the portal cause one pending reading and one after it': `
+      portal 503, lose a, 179 × (soon unstored; 1 × 10 min), lose b, soon unstored, 1 × 10 min, waiting 2,
+      portal up, 12 × 5 min, inbox a+ b+, waiting 0, listed 4, sound`,
+  // Attempts are at most half an hour apart.
+  'a delivery that fails as an outage ends is found soon': `
+      portal 503, soon unstored, 3 × (6 × 1 min; soon unstored; 14 × 1 min), portal up, 9 s, lose a, soon unstored,
+      31 × 1 min, inbox a+`,
+  'a parked reading does not hide later failures of its day': `
+      portal 503, lose a, soon unstored, 1 × 10 s, waiting 1, park, portal up,
+      20 × (10 min; soon unstored; settle), inbox a+`,
+  'a parked reading does not hide failures after a downtime': `
+    schedules: portal 503, settle, lose a, soon unstored, 1 × 10 s, park, portal up, 1 h, run 1 min, inbox a+`,
+})
 
 test('a delivery that fails while its day is read is found by the next reading', async () => {
   const [arrived, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let isFirst = true
-  const world = await given({
+  const world = await openSubscribed({
     async intercept(request, forward) {
       const answer = await forward(request)
       if (!isFirst || !request.url.includes('/falhas')) return answer
@@ -92,7 +68,7 @@ const [before, after] = ['20-11-2026 23:59:58', '21-11-2026 00:00:03'].map((data
 
 test('a delivery around midnight matches one failure, whichever day lists it', async () => {
   // Each is listed with its day in Brasilia.
-  const world = await given(answering(({ url }) => [url.endsWith('data=20112026') ? before : after]))
+  const world = await openSubscribed(answering(({ url }) => [url.endsWith('data=20112026') ? before : after]))
   const { averba, clock } = world
   await clock.advance(Date.parse('2026-11-21T02:59:52Z') - clock.now())
   await notify(world, { aviso: 'greve' })
@@ -102,7 +78,7 @@ test('a delivery around midnight matches one failure, whichever day lists it', a
 
 test('a failure just after midnight that the portal lists with the day before counts once', async () => {
   let listed = [after]
-  const world = await given(answering(() => listed))
+  const world = await openSubscribed(answering(() => listed))
   const { averba, clock } = world
   await clock.advance(Date.parse('2026-11-21T02:59:52Z') - clock.now())
   await notify(world, { aviso: 'greve' })
@@ -117,7 +93,7 @@ test('a failure just after midnight that the portal lists with the day before co
 
 test('a damaged content does not stop the recovery of its day', async () => {
   const store = temporaryStore()
-  const world = await given({ store })
+  const world = await openSubscribed({ store })
   const { averba } = world
   await lose(world, 1)
   await averba.subscriptions.failures()
@@ -134,7 +110,7 @@ test.each(['20-11-2027 09:00:00', '20-11-2020 09:00:00'])(
   'a record of another year, %s, does not affect the health of its subscription',
   async data => {
     const record = { id: 1, data, descricao: 'x', evento, conteudo: '{"n":1}' }
-    const world = await given(answering(({ url }) => (url.includes('data=20112026') ? [record] : [])))
+    const world = await openSubscribed(answering(({ url }) => (url.includes('data=20112026') ? [record] : [])))
     const { averba, clock } = world
     await averba.subscriptions.recover()
     expect(await averba.subscriptions.list()).toMatchObject([{ health: 'failing', daysLeft: 29 }])
@@ -146,7 +122,7 @@ test.each(['20-11-2027 09:00:00', '20-11-2020 09:00:00'])(
 )
 
 test('reading failures yields, however many notifications have the same length', async () => {
-  const world = await given()
+  const world = await openSubscribed()
   const { averba } = world
   const stored = 1_000
   for (let i = 0; i < stored; i++) await notify(world, { n: 10_000 + i })
@@ -165,7 +141,7 @@ async function givenGrowing() {
   ]
   let readings = 0
   const growing = answering(() => records.slice(0, ++readings))
-  const world = await given({ store, ...growing })
+  const world = await openSubscribed({ store, ...growing })
   const fetch = (request: Request) => growing.intercept(request, world.reach.portal)
   return { ...world, other: await openBeside(world, { store, subscriptions, fetch }) }
 }

@@ -1,20 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { diagnoseStore, valueOf, verifyLog } from '../../../src/index.ts'
-import { seededEntropy, type World, type WorldOptions } from '../../../src/simulation/index.ts'
+import { seededEntropy, type World } from '../../../src/simulation/index.ts'
 import { dayMs, minuteMs, passTime } from '../../support/pass-time.ts'
-import { applyPlan, bodiesOf, callPortal, inboxOf, openBeside } from '../../support/portal.ts'
+import { bodiesOf, callPortal, inboxOf, openBeside } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openEngine, openWorld } from '../../support/world.ts'
-import { answerLate, evento, lose, notify, subscriptions, tell } from './story.ts'
+import { openEngine } from '../../support/world.ts'
+import { answerLate, evento, lose, notify, openSubscribed, subscriptions, tell } from './story.ts'
 
 const other = 'talp-altsit-lpco-anu'
 const basis = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
-
-async function given(options: WorldOptions = {}): Promise<World> {
-  const world = await openWorld({ ...options, averba: { subscriptions, ...options.averba } })
-  await applyPlan(world.averba)
-  return world
-}
 
 /** Recovers the failures of yesterday and today, and returns what became of those of today. */
 const recoverToday = async ({ averba }: World) => valueOf((await averba.subscriptions.recover())[1] ?? expect.fail())
@@ -27,7 +21,7 @@ async function answerLateTo({ faults, portal, samples }: World, body: object): P
 }
 
 test('a recovered notification is not recovered again after its person was erased', async () => {
-  const world = await given()
+  const world = await openSubscribed()
   const { averba, samples } = world
   await answerLateTo(world, { numero: '26BR1' })
   expect(await recoverToday(world)).toMatchObject({ stored: 1 })
@@ -38,7 +32,7 @@ test('a recovered notification is not recovered again after its person was erase
 
 test('the content of a failure is not kept beside its notification, and is erased with the person', async () => {
   const store = temporaryStore()
-  const world = await given({ store })
+  const world = await openSubscribed({ store })
   const { averba } = world
   const { cpf } = world.samples
   const body = { cpf, nome: 'Maria de Exemplo' }
@@ -71,7 +65,7 @@ test('the content of a failure is not kept beside its notification, and is erase
 
 test('the content of foreign and unrecovered failures is destroyed by retention', async () => {
   const store = temporaryStore()
-  const world = await given({ store })
+  const world = await openSubscribed({ store })
   const { averba, clock } = world
   await lose(world, { numero: '26BR1' })
   await callPortal(world, 'POST', { evento: other, endpoint: 'https://outro.exemplo.br/', chaveSecreta: 'deles' })
@@ -94,7 +88,7 @@ test('the content of foreign and unrecovered failures is destroyed by retention'
 
 test('content for another recipient, or after the lost answer, does not affect the match', async () => {
   const [blocked, released] = [{ situacao: 'BLOQUEADA' }, { situacao: 'LIBERADA' }]
-  const world = await given()
+  const world = await openSubscribed()
   const { clock, portal } = world
   await notify(world, blocked)
   await clock.advance(minuteMs)
@@ -113,7 +107,7 @@ test.each([
   ['as null, is counted as unreadable', null, { recovered: 0, unreadable: 1 }, []],
 ])('a failure whose content is listed %s', async (_, conteudo, counts, texts) => {
   const record = { id: 7, data: '20-11-2026 08:00:00', descricao: 'HTTP 500', evento, conteudo }
-  const world = await given({
+  const world = await openSubscribed({
     intercept: async (request, forward) =>
       request.url.endsWith('/falhas?data=20112026') ? Response.json([record]) : forward(request),
   })
@@ -125,7 +119,7 @@ test.each([
 })
 
 test('a failure of content for several recipients is recovered: it may be for another one', async () => {
-  const world = await given()
+  const world = await openSubscribed()
   const { averba, faults, portal } = world
   const body = { aviso: 'indisponibilidade programada' }
   const to = (destinatarioId: string) => portal.notify({ evento, destinatarioTipo: 'CNPJ', destinatarioId, body })
@@ -141,7 +135,7 @@ test('a failure of content for several recipients is recovered: it may be for an
 
 test('two processes recovering concurrently recover each record once', async () => {
   const store = temporaryStore()
-  const world = await given({ store })
+  const world = await openSubscribed({ store })
   for (let i = 0; i < 20; i++) await lose(world, { i })
   const other = await openBeside(world, { store, subscriptions })
   await Promise.all([world.averba, other].map(each => each.subscriptions.recover()))
@@ -151,7 +145,7 @@ test('two processes recovering concurrently recover each record once', async () 
 })
 
 test('failures of foreign events are kept, but not in the inbox', async () => {
-  const world = await given()
+  const world = await openSubscribed()
   const { averba } = world
   await callPortal(world, 'POST', { evento: 'alheio', endpoint: 'https://receptor.exemplo.br/outro' })
   await lose(world, {}, 'alheio')
@@ -161,7 +155,7 @@ test('failures of foreign events are kept, but not in the inbox', async () => {
 })
 
 test('a notification answered too late causes a reading of the failure records', async () => {
-  const { averba, clock, requests } = await given()
+  const { averba, clock, requests } = await openSubscribed()
   const headers = { 'event-type': evento, secret: 'chave-um' }
   const body = new ReadableStream({ start: controller => controller.enqueue(Buffer.from('{')) })
   const init = { method: 'POST', headers, body, duplex: 'half' }
@@ -177,7 +171,7 @@ test('a notification answered too late causes a reading of the failure records',
 })
 
 test('a recovered notification has the time of its failure and no recipient, in handlers too', async () => {
-  const world = await given()
+  const world = await openSubscribed()
   const { averba, clock } = world
   const handled: unknown[] = []
   averba.notifications.handle(evento, 'keep', async notification => {
@@ -204,53 +198,39 @@ test('a recovered notification has the time of its failure and no recipient, in 
 })
 
 describe('what was lost is recovered', () => {
-  tell([
-    ['once', 'lose a, recover 1+0, recover 0+0, read all, inbox a+, known on 2026-11-20 recovered'],
-    [
-      'if it equals one before another content, later',
+  tell({
+    once: 'lose a, recover 1+0, recover 0+0, read all, inbox a+, known on 2026-11-20 recovered',
+    'if it equals one before another content, later':
       'deliver a, 6 min, deliver b, 6 min, lose a, recover 1+0, inbox a b a+',
-    ],
-    [
-      'if it equals one before another content, soon',
+    'if it equals one before another content, soon':
       'deliver a, 2 min, deliver b, 2 min, lose a, recover 1+0, inbox a b a+',
-    ],
-    ['although it equals another loss before it', 'lose a, 1 min, lose b, 1 min, lose a, 1 min, recover 3+0'],
-    ['twice after a stored one', 'deliver a, 2 min, lose b, 2 min, lose a, recover 2+0, recover, inbox a b+ a+'],
-    ['although the same arrived after another content', 'lose a, 1 min, lose b, 1 min, deliver a, recover 2+0'],
-    [
-      'around midnight, although it equals a stored one, and the new day is read first',
+    'although it equals another loss before it': 'lose a, 1 min, lose b, 1 min, lose a, 1 min, recover 3+0',
+    'twice after a stored one': 'deliver a, 2 min, lose b, 2 min, lose a, recover 2+0, recover, inbox a b+ a+',
+    'although the same arrived after another content': 'lose a, 1 min, lose b, 1 min, deliver a, recover 2+0',
+    'around midnight, although it equals a stored one, and the new day is read first':
       'midnight -180 s, deliver a, 2 min, lose b, 2 min, lose a, read all, recover, inbox a a+ b+',
-    ],
-    ['although the same was recovered a day late', 'lose a, 1 d, recover, 1 min, lose a, recover 1+0, inbox a+ a+'],
-    ['after it was read without recovery', 'lose a, read, inbox, read all, inbox a+'],
-    [
-      'on every day of a downtime',
+    'although the same was recovered a day late': 'lose a, 1 d, recover, 1 min, lose a, recover 1+0, inbox a+ a+',
+    'after it was read without recovery': 'lose a, read, inbox, read all, inbox a+',
+    'on every day of a downtime':
       'lose a, 1 d, lose b, 1 d, lose c, 1 d, soon downtime 2026-11-20, 1 × 10 s, inbox a+ b+ c+',
-    ],
-    [
-      'within seconds, and many in one reading; the next one too, at the limited rate',
-      `50 × (lose; soon unstored), settle, asked 0, 1 × 10 s, asked 1, recovered 50, lose, soon late, 1 × 60 s, asked 1,
+    'within seconds, and many in one reading; the next one too, at the limited rate': `
+      50 × (lose; soon unstored), settle, asked 0, 1 × 10 s, asked 1, recovered 50, lose, soon late, 1 × 60 s, asked 1,
       1 × 9 min, asked 2, recovered 51`,
-    ],
-    ['at the end of a day, by the next day', 'lose a, 1 d, recover, inbox a+'],
-    ['after the portal did not answer, by the next run', 'lose a, portal 503, recover, portal up, 1 × 1 h, inbox a+'],
-    [
-      'soon, although the clock was hours ahead for a moment',
+    'at the end of a day, by the next day': 'lose a, 1 d, recover, inbox a+',
+    'after the portal did not answer, by the next run': 'lose a, portal 503, recover, portal up, 1 × 1 h, inbox a+',
+    'soon, although the clock was hours ahead for a moment':
       'clock +8 h, soon unstored, clock -8 h, 1 × 1 min, lose a, soon unstored, 1 × 10 s, inbox a+',
-    ],
-  ])
+  })
   tell(
-    [
-      [
-        'although the same content was delivered at another time or of another event',
+    {
+      'although the same content was delivered at another time or of another event':
         'deliver a, lose a of talp, lose b, 1 h, lose a, recover, inbox a a+talp b+ a+',
-      ],
-    ],
+    },
     { averba: { subscriptions: [...subscriptions, { evento: 'talp' }] } },
   )
   // The contract defines no order.
   tell(
-    [['twice, listed newest first', 'deliver a, 2 min, lose b, 2 min, lose a, recover 2+0, recover, inbox a b+ a+']],
+    { 'twice, listed newest first': 'deliver a, 2 min, lose b, 2 min, lose a, recover 2+0, recover, inbox a b+ a+' },
     {
       async intercept(request, forward) {
         const answer = await forward(request)
@@ -260,47 +240,41 @@ describe('what was lost is recovered', () => {
       },
     },
   )
+  const afterSkew = (h: number) =>
+    `schedules: 48 × 1 h, clock +${h} h, 1 × 1 h, clock -${h} h, 2 × 1 h, lose a, 72 × 1 h, inbox a+`
+  tell({
+    'when the clock was 20 hours ahead for an hour': afterSkew(20),
+    'when the clock was 24 hours ahead for an hour': afterSkew(24),
+    'when the clock was 30 hours ahead for an hour': afterSkew(30),
+    'when the clock was 47 hours ahead for an hour': afterSkew(47),
+  })
+})
+
+describe('retention keeps a body until the failures of its day are read:', () => {
+  // To an hour before the look at the rules, a day after the last one.
+  const keeping = (down: string) =>
+    `handle, settle, 23 × 1 h, late a, settle, ${down}, inbox a, portal up, 72 × 1 h, handled a, inbox destroyed`
   tell(
-    [20, 24, 30, 47].map(hours => [
-      `when the clock was ${hours} hours ahead for an hour`,
-      `48 × 1 h, clock +${hours} h, 1 × 1 h, clock -${hours} h, 2 × 1 h, lose a, 72 × 1 h, inbox a+`,
-    ]),
-    { averba: { schedules: true } },
+    {
+      'the next morning': keeping('2 × 1 h'),
+      'when the portal shows its failures again': keeping('portal 500, 98 × 1 h'),
+      'when the portal shows what it declined before': keeping('portal 403, 98 × 1 h'),
+    },
+    { averba: { schedules: true, retention: { 'notification.body': 'until-settled' } } },
   )
 })
 
-tell(
-  [
-    ['the next morning', '2 × 1 h'],
-    ['when the portal shows its failures again', 'portal 500, 98 × 1 h'],
-    ['when the portal shows what it declined before', 'portal 403, 98 × 1 h'],
-  ].map(([shows, down]) => [
-    `retention keeps a body until the failures of its day are read, ${shows}`,
-    // To an hour before the look at the rules, a day after the last one.
-    `handle, settle, 23 × 1 h, late a, settle, ${down}, inbox a, portal up, 72 × 1 h, handled a, inbox destroyed`,
-  ]),
-  { averba: { schedules: true, retention: { 'notification.body': 'until-settled' } } },
-)
-
-tell(
-  [
-    [
-      'the daily readings continue after a clock that was months ahead is corrected',
-      // The portal's clock does not change.
-      'portal clock -100 d, clock +100 d, settle, clock -100 d, portal up, lose a, 2 × (1 d; 1 × 1 d), inbox a+',
-    ],
-  ],
-  { averba: { schedules: true } },
-)
+tell({
+  // The portal's clock does not change.
+  'the daily readings continue after a clock that was months ahead is corrected': `
+    schedules: portal clock -100 d, clock +100 d, settle, clock -100 d, portal up, lose a, 2 × (1 d; 1 × 1 d), inbox a+`,
+})
 
 describe('what was stored is not recovered', () => {
-  tell([
-    [
-      'a notification that was stored but answered late is not recovered again',
-      'late a, inbox a, recover 0+1, inbox a',
-    ],
-    ['just before midnight, if it failed just after', 'midnight -10 s, deliver a, 14 s, lose a, recover 0+1'],
-    ['nor twice, if two records have its content and about its time', 'lose a, 1 s, lose a, recover 1+1, inbox a+'],
-    ['as often as it was delivered', 'late a, late a, recover 0+2, 1 min, lose a, recover 1+0, inbox a a+'],
-  ])
+  tell({
+    'a notification that was stored but answered late is not recovered again': 'late a, inbox a, recover 0+1, inbox a',
+    'just before midnight, if it failed just after': 'midnight -10 s, deliver a, 14 s, lose a, recover 0+1',
+    'nor twice, if two records have its content and about its time': 'lose a, 1 s, lose a, recover 1+1, inbox a+',
+    'as often as it was delivered': 'late a, late a, recover 0+2, 1 min, lose a, recover 1+0, inbox a a+',
+  })
 })

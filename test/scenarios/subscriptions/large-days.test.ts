@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readFailures } from '../../../src/adapters/portal/protocol.ts'
-import { type LogLine, valueOf } from '../../../src/index.ts'
+import { valueOf } from '../../../src/index.ts'
 import { minuteMs, passTime } from '../../support/pass-time.ts'
 import { applyPlan, bodiesOf } from '../../support/portal.ts'
 import { openWorld } from '../../support/world.ts'
@@ -10,7 +10,6 @@ const day = '2026-11-20'
 
 /** A portal with many failures of a day, none of which reached the receiver. */
 async function givenLost(count: number, contentLength: number, failuresBytesMax?: number) {
-  const lines: LogLine[] = []
   const records = Array.from({ length: count }, (_, i) => {
     const conteudo = JSON.stringify({ numero: i, mensagens: 'x'.repeat(contentLength) })
     return { id: i + 1, data: '20-11-2026 08:00:00', descricao: 'HTTP 503', evento, conteudo }
@@ -18,7 +17,6 @@ async function givenLost(count: number, contentLength: number, failuresBytesMax?
   const world = await openWorld({
     averba: {
       subscriptions,
-      logger: line => void lines.push(line),
       portal: {
         baseUrl: 'https://portal.exemplo.br',
         authenticate: async () => ({ authorization: 'sessao-de-exemplo' }),
@@ -29,7 +27,7 @@ async function givenLost(count: number, contentLength: number, failuresBytesMax?
       return request.url.endsWith('/falhas?data=20112026') ? Response.json(records) : forward(request)
     },
   })
-  const { averba } = world
+  const { averba, lines } = world
   await applyPlan(averba)
   /** How many different notifications are in the inbox. */
   const inbox = async () => new Set((await bodiesOf(averba)).map(body => JSON.stringify(body))).size

@@ -1,47 +1,37 @@
 import { expect, test } from 'vitest'
-import type { LogLine } from '../../../src/index.ts'
 import { answering } from '../../support/answers.ts'
 import { hourMs, passTime } from '../../support/pass-time.ts'
 import { applyPlan } from '../../support/portal.ts'
 import { openWorld } from '../../support/world.ts'
 import { subscriptions, tell } from './story.ts'
 
-tell(
-  [
-    ['notifications lost in an outage of 20 hours are recovered once, automatically', '10 × 1 h'],
-    ['notifications lost in an outage of 70 hours are recovered once, automatically', '35 × 1 h'],
-    ['notifications lost in an outage of two weeks are recovered by a host that runs a few times a day', '28 × 6 h'],
-  ].map(([shows = '', half]) => [
-    shows,
-    `handle, 8 × 3 h, refuse portal, refuse receiver, ${half}, lose a, ${half}, portal up, 3 × 1 h, handled a,
-    12 × 6 h, handled a, inbox a+, parked 0`,
-  ]),
-  { averba: { schedules: true } },
-)
+/** An outage of portal and receiver, in the middle of which a notification is lost. */
+const outage = (half: string) => `
+  schedules: handle, 8 × 3 h, refuse portal, refuse receiver, ${half}, lose a, ${half}, portal up, 3 × 1 h, handled a, 12 × 6 h,
+  handled a, inbox a+, parked 0`
 
-tell(
-  [
-    [
-      'a starting process reads the failures since the last event, once per downtime',
-      // The daily readings ask about them too.
-      `stop, lose a, 1 d, lose b, 1 d, start, run 1 min, asked about 20 21 22 20 21 22, inbox a+ b+, hastened downtime=3, run 1 min,
-      settle, asked 6`,
-    ],
-  ],
-  { averba: { schedules: true } },
-)
+tell({
+  'notifications lost in an outage of 20 hours are recovered once, automatically': outage('10 × 1 h'),
+  'notifications lost in an outage of 70 hours are recovered once, automatically': outage('35 × 1 h'),
+  'notifications lost in an outage of two weeks are recovered by a host that runs a few times a day':
+    outage('28 × 6 h'),
+  // The daily readings ask about them too.
+  'a starting process reads the failures since the last event, once per downtime': `
+    schedules: stop, lose a, 1 d, lose b, 1 d, start, run 1 min, asked about 20 21 22 20 21 22, inbox a+ b+,
+    hastened downtime=3, run 1 min, settle, asked 6`,
+})
 
 test('an unreadable day is told of, requested hourly until the portal drops it, and then parked', async () => {
-  const lines: LogLine[] = []
   let asked = 0
   const isUnreadable = ({ url }: Request) => url.endsWith('falhas?data=24112026')
   const world = await openWorld({
-    averba: { schedules: true, subscriptions, logger: line => void lines.push(line) },
+    averba: { schedules: true, subscriptions },
     intercept: answering(isUnreadable, () => {
       asked += 1
       return new Response('', { status: 503 })
     }),
   })
+  const { lines } = world
   await applyPlan(world.averba)
   await passTime(world, hourMs, 7 * 24)
   // By then it is requested on three days: on the day itself, and once more after it ended.

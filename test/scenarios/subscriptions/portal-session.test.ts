@@ -13,9 +13,10 @@ import {
 } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { World, WorldOptions } from '../../../src/simulation/index.ts'
-import { dayMs, minuteMs, passTime } from '../../support/pass-time.ts'
-import { applyPlan, openBeside } from '../../support/portal.ts'
+import { minuteMs } from '../../support/pass-time.ts'
+import { openBeside } from '../../support/portal.ts'
 import { standStill } from '../../support/stand-still.ts'
+import { tellEach, tellStory, toMs } from '../../support/tell-story.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
@@ -57,75 +58,195 @@ const outcomeOf = ({ subscriptions }: Averba) =>
     ({ outcome }) => outcome,
   )
 
-/** How many requests were logins, and how many were calls to the portal. */
+/** How many requests were logins. */
 const loginsOf = ({ requests }: Pick<World, 'requests'>) =>
   requests.filter(({ path }) => /autenticar(\/chave-acesso)?$/.test(path)).length
-const callsOf = ({ requests }: Pick<World, 'requests'>) => requests.filter(({ path }) => path.includes('/ext/')).length
 
-/** Makes a plan after each wait, and returns how often the portal had logged us in by then. */
-async function loginsAfter({ averba, clock, portal }: Pick<World, 'averba' | 'clock' | 'portal'>, ...waits: number[]) {
-  const logins: number[] = []
-  for (const ms of waits) {
-    await clock.advance(ms)
-    await averba.subscriptions.plan()
-    logins.push(portal.session.logins)
-  }
-  return logins
+type LoginOf = (who: () => string, profile?: string) => PortalLogin
+const withCertificate: LoginOf = who => portalSession({ certificate: () => ({ cert: who(), key: '' }), roleType })
+
+const deferred = (reason: RegExp) => ({ status: 'deferred', reason: expect.stringMatching(reason) })
+const declined = (status: number) => ({ status: 'declined', problem: { status, code: 'PUCX-ER0201' } })
+/** How a plan or an apply ends that cannot be made. */
+const ends: Readonly<Record<string, object>> = {
+  quiet: { ...quiet, retryAt },
+  waits: { status: 'deferred', retryAt },
+  later: { status: 'deferred' },
+  refused: deferred(/^CREDENTIALS_REFUSED: .* 422/),
+  mistaken: { ...deferred(/^CREDENTIALS_REFUSED: the portal answered the login 422 PLAT-ER8008$/), retryAt },
+  rejected: deferred(/^the portal rejects a new session: 401 PUCX-ER0201$/),
+  unprofiled: deferred(/one login a minute/),
+  ...{ 401: declined(401), 403: declined(403) },
 }
 
-test.each(['accept', 'refuse'] as const)(
-  'one login serves all calls, each with the latest token; older tokens: %s',
-  async olderTokens => {
-    const world = await given({}, login, olderTokens)
-    const { subscriptions } = world.averba
-    await Promise.all([subscriptions.plan(), subscriptions.plan(), subscriptions.failures()])
-    await applyPlan(world.averba)
-    expect(world.portal.session.logins).toBe(1)
-    expect(callsOf(world)).toBeGreaterThan(4)
-    expect(loginsOf(world)).toBe(1)
+/**
+ * Plays a story about the session of a log at the portal.
+ *
+ * | step | meaning |
+ * | --- | --- |
+ * | `plan`, `plan quiet`, `plan answered 503` | plans; which ends so: see `ends`; since the login was answered so |
+ * | `apply`, `apply quiet`, `all at once` | applies the last plan; plans twice and reads the failures |
+ * | `open`, `open DEPOSIT`, `open ahead 5 min` | another process of the log; of this profile; whose clock is ahead |
+ * | `other plan`, `other plan quiet`, `close` | the other process plans; ends |
+ * | `as joao` | the credentials are those of another person; those of `errada` are refused |
+ * | `session ends`, `log in elsewhere` | the portal ends it; somebody logs in there |
+ * | `login 503`, `login 422 1`, `login lost`, `portal up` | how the portal answers logins, so often; as usual |
+ * | `answers 403`, `answers bare`, `answers` | how it answers calls: `renewed`, `until login`, `bare` without a token; as usual |
+ * | `logins 2`, `asked 2`, `calls 7` | logins that the portal made; that it was asked for; other calls |
+ * | `paths autenticar webhook` | the last names of the paths since the last look |
+ * | `states declined` | those of the calls |
+ */
+async function play(story: string, loginOf: LoginOf = () => login, olderTokens?: 'accept' | 'refuse'): Promise<void> {
+  let [who, asked, looked, hash] = ['maria', 0, 0, '']
+  let mode: string[] = []
+  const intercept: NonNullable<WorldOptions['intercept']> = async (request, forward) => {
+    const isLogin = request.url.includes('/autenticar')
+    if (isLogin) asked += 1
+    if (isLogin && mode.includes('until')) mode = []
+    if (request.headers.get('client-id') === 'errada') return Response.json({ code: 'PLAT-ER8008' }, { status: 422 })
+    const answer = await forward(request)
+    const [status = ''] = isLogin ? [] : mode
+    if (status === 'bare') answer.headers.delete('x-csrf-token')
+    if (!Number(status)) return answer
+    const headers = mode.includes('renewed') ? { 'x-csrf-token': answer.headers.get('x-csrf-token') ?? '' } : {}
+    return Response.json({ code: 'PUCX-ER0201', message: 'Não permitido' }, { status: Number(status), headers })
+  }
+  const shared = await givenShared(
+    { intercept },
+    loginOf(() => who),
+    olderTokens,
+  )
+  const { averba, clock, faults, portal, reach, requests, world, openOther } = shared
+  let other = averba
+  const open = async (aheadMs: number, profile?: string) => {
+    const authenticate = loginOf(() => who, profile)
+    const fetch = (request: Request) => intercept(request, each => reach.portal(each))
+    other = await openOther({ aheadMs, fetch, portal: { baseUrl, authenticate } })
+  }
+  const plan = async (by: Averba, end?: string) => {
+    if (end)
+      return expect(await clock.finish(outcomeOf(by))).toMatchObject(ends[end] ?? expect.fail(`No end is ${end}`))
+    hash = (await clock.finish(by.subscriptions.plan())).hash
+  }
+  const { subscriptions } = averba
+  await tellStory(
+    { averba, clock },
+    {
+      plan: end => plan(averba, end),
+      'plan answered': async status =>
+        expect(await outcomeOf(averba)).toMatchObject(deferred(new RegExp(`^the portal answered the login ${status}`))),
+      async apply(end) {
+        const applied = subscriptions.apply({ hash })
+        if (end) await expect(applied).rejects.toMatchObject({ code: 'OUTCOME', outcome: ends[end] })
+        else for (const each of await applied) valueOf(each)
+      },
+      'all at once': () => Promise.all([subscriptions.plan(), subscriptions.plan(), subscriptions.failures()]),
+      open: profile => open(0, profile),
+      'open ahead': (n, unit) => open(toMs(n, unit)),
+      'other plan': end => plan(other, end),
+      close: () => other.close(),
+      as(name) {
+        who = name
+      },
+      'session ends': () => portal.session.end(),
+      async 'log in elsewhere'() {
+        const headers = { 'role-type': 'X' }
+        const elsewhere = new Request(`${baseUrl}/portal/api/autenticar`, { method: 'POST', headers })
+        expect((await portal.fetch(elsewhere)).status).toBe(200)
+      },
+      login: (status, times) =>
+        faults.add({
+          ...{ kind: 'status', status: Number(status), path: '/autenticar', service: 'portal' },
+          ...(times && { times: Number(times) }),
+        }),
+      'login lost': () => faults.add({ kind: 'lose', path: '/autenticar', service: 'portal', times: 1 }),
+      'portal up': () => faults.clear(),
+      'answers ...'(...words) {
+        mode = words
+      },
+      logins: n => expect(portal.session.logins).toBe(Number(n)),
+      asked: n => expect(asked).toBe(Number(n)),
+      calls: n => expect(requests.filter(({ path }) => path.includes('/ext/'))).toHaveLength(Number(n)),
+      'paths ...'(...names) {
+        const paths = requests.slice(looked).map(each => /[\w-]+(?=$|\?)/.exec(each.path)?.[0])
+        looked = requests.length
+        expect(paths).toEqual(names)
+      },
+      'states ...': async (...states) =>
+        expect((await world.averba.effects.list()).map(each => each.state)).toEqual(states),
+    },
+    story,
+  )
+}
+
+tellEach(
+  {
+    'one login serves all calls, each with the latest token; older tokens: refused':
+      'all at once, plan, apply, logins 1, asked 1, calls 6',
+    // No call is refused: the session is known to have ended.
+    'a session is used until it ends, then a new login follows':
+      'plan, 5 × (50 min; plan), logins 1, 60 min, plan, logins 2, calls 7',
+    'after the portal ended a session, one login follows and the call is made':
+      'plan, 2 min, session ends, all at once, logins 2',
+    'a session that ends within a minute of its login defers calls without another login':
+      'plan, session ends, apply quiet, asked 1, 61 s, apply, logins 2',
+    'after a login elsewhere, calls are deferred for a minute':
+      'log in elsewhere, 3 × (plan waits), asked 1, 61 s, plan, logins 2',
+    'a declined login is CREDENTIALS_REFUSED and repeated at most once a minute':
+      'login 422, 5 × (plan refused), asked 1, portal up, 61 s, plan, logins 1',
+    'a login answered 408 is not CREDENTIALS_REFUSED': 'login 408, plan answered 408',
+    'a login answered 429 is not CREDENTIALS_REFUSED': 'login 429, plan answered 429',
+    'a login answered 503 is not CREDENTIALS_REFUSED': 'login 503, plan answered 503',
+    'a login whose answer was lost is not repeated within a minute': 'login lost, plan waits, 61 s, plan, logins 2',
+    // Older tokens are refused: the token of each answer must be kept.
+    'a session from a process with a clock ahead is renewed and ends like any other':
+      'open ahead 365 d, other plan, close, 3 × (plan), logins 1, session ends, 2 min, 2 × (plan), logins 2',
+    'a login refused to a process with a clock ahead delays others for a minute at most':
+      'open ahead 5 min, login 422 1, other plan later, 61 s, plan, logins 1',
+    // Within the minute nothing is sent, and the portal's answer is reported.
+    'a 401 right after login is declined and does not log in again': `
+      answers 401, plan 401, plan rejected, calls 1, 24 × 60 min, logins 2, states declined declined, answers, plan,
+      logins 3`,
+    'a 403 without a new token means an ended session; one with a new token is declined':
+      'plan, logins 1, answers 403 renewed, 2 min, plan 403, logins 1, answers 403 until login, plan, logins 2',
   },
+  story => play(story),
 )
 
-test('a session is used until it ends, then a new login follows', async () => {
-  const world = await given()
-  const waits = [0, 50, 50, 50, 50, 50, 60].map(minutes => minutes * minuteMs)
-  expect(await loginsAfter(world, ...waits)).toEqual([1, 1, 1, 1, 1, 1, 2])
-  // No call was refused: the session was known to have ended.
-  expect(callsOf(world)).toBe(7)
-})
+tellEach(
+  {
+    'one login serves all calls, each with the latest token; older tokens: accepted':
+      'all at once, plan, apply, logins 1, asked 1, calls 6',
+    // The session was known to have ended: no call was refused.
+    'an answer without a new token does not prolong the session':
+      'answers bare, 2 × (plan; 50 min), logins 1, plan, logins 2, calls 3',
+  },
+  story => play(story, undefined, 'accept'),
+)
 
-test('after the portal ended a session, one login follows and the call is made', async () => {
-  const { averba, clock, portal } = await given()
-  const { subscriptions } = averba
-  await subscriptions.plan()
-  await clock.advance(2 * minuteMs)
-  portal.session.end()
-  await Promise.all([subscriptions.plan(), subscriptions.plan(), subscriptions.failures()])
-  expect(portal.session.logins).toBe(2)
-})
+tellEach(
+  {
+    'with keys of another person a new login follows, and the former session is not used': `
+      2 × (plan), paths chave-acesso webhook webhook, 2 min, as joao, 2 × (plan), paths chave-acesso webhook webhook`,
+    // The simulated portal refuses this profile; only the requests count.
+    'a second login within a minute waits, for any person, but not for another profile': `
+      plan, as joao, plan quiet, asked 1, open DEPOSIT, other plan unprofiled, asked 2, as maria, plan, asked 2, as joao,
+      61 s, plan, asked 3`,
+    // Every process reports the refusal of the refused keys.
+    'corrected access keys do not inherit the former refusal, but wait out the minute': `
+      as errada, plan mistaken, as certa, plan quiet, open, other plan quiet, as errada, plan mistaken,
+      other plan mistaken, asked 1, as certa, 61 s, other plan, plan, asked 2`,
+  },
+  story => play(story, keysOf),
+)
 
-test('a session that ends within a minute of its login defers calls without another login', async () => {
-  const world = await given()
-  const { averba, clock, portal } = world
-  const { hash } = await averba.subscriptions.plan()
-  portal.session.end()
-  const outcome = { ...quiet, retryAt }
-  await expect(averba.subscriptions.apply({ hash })).rejects.toMatchObject({ code: 'OUTCOME', outcome })
-  expect(loginsOf(world)).toBe(1)
-  await clock.advance(61_000)
-  for (const each of await averba.subscriptions.apply({ hash })) valueOf(each)
-  expect(portal.session.logins).toBe(2)
-})
-
-test('after a login elsewhere, calls are deferred for a minute', async () => {
-  const world = await given()
-  const elsewhere = new Request(`${baseUrl}/portal/api/autenticar`, { method: 'POST', headers: { 'role-type': 'X' } })
-  expect((await world.portal.fetch(elsewhere)).status).toBe(200)
-  for (let i = 0; i < 3; i++) expect(await outcomeOf(world.averba)).toMatchObject({ status: 'deferred', retryAt })
-  // The portal was asked only once.
-  expect(loginsOf(world)).toBe(1)
-  expect(await loginsAfter(world, 61_000)).toEqual([2])
-})
+tellEach(
+  {
+    'with another certificate a new login follows, and the former session is not used':
+      '2 × (plan), paths autenticar webhook webhook, 2 min, as joao, 2 × (plan), paths autenticar webhook webhook',
+  },
+  story => play(story, withCertificate),
+)
 
 test.each(['accept', 'refuse'] as const)(
   'five processes starting together on one store log in once; older tokens: %s',
@@ -182,24 +303,6 @@ test('a crash during a login delays the other processes for a minute at most', a
   expect(portal.session.logins).toBe(1)
 })
 
-test('a declined login is CREDENTIALS_REFUSED and repeated at most once a minute', async () => {
-  const world = await given()
-  const { averba, faults } = world
-  await faults.add({ kind: 'status', status: 422, path: '/autenticar', service: 'portal' })
-  const reason = expect.stringMatching(/^CREDENTIALS_REFUSED: .* 422/)
-  for (let i = 0; i < 5; i++) expect(await outcomeOf(averba)).toMatchObject({ status: 'deferred', reason })
-  expect(loginsOf(world)).toBe(1)
-  await faults.clear()
-  expect(await loginsAfter(world, 61_000)).toEqual([1])
-})
-
-test.each([408, 429, 503])('a login answered %i is not CREDENTIALS_REFUSED', async status => {
-  const { averba, faults } = await given()
-  await faults.add({ kind: 'status', status, path: '/autenticar', service: 'portal' })
-  const reason = expect.stringMatching(new RegExp(`^the portal answered the login ${status}`))
-  expect(await outcomeOf(averba)).toMatchObject({ status: 'deferred', reason })
-})
-
 test('a process that stands still before it logs in finds the session of another one', async () => {
   const resumed = Promise.withResolvers<void>()
   const slow: PortalLogin = { ...login, write: baseUrl => resumed.promise.then(() => login.write(baseUrl)) }
@@ -219,13 +322,6 @@ test('a process that stands still before it logs in finds the session of another
   await averba.subscriptions.plan()
 })
 
-test('a login whose answer was lost is not repeated within a minute', async () => {
-  const world = await given()
-  await world.faults.add({ kind: 'lose', path: '/autenticar', service: 'portal', times: 1 })
-  expect(await outcomeOf(world.averba)).toMatchObject({ status: 'deferred', retryAt })
-  expect(await loginsAfter(world, 61_000)).toEqual([2])
-})
-
 test('access keys log in without a certificate and are read from their source at each login', async () => {
   let asked = 0
   const clientSecret = () => {
@@ -238,48 +334,6 @@ test('access keys log in without a certificate and are read from their source at
   expect(world.requests[0]).toMatchObject({ path: '/portal/api/autenticar/chave-acesso' })
   expect(JSON.stringify(world.requests)).not.toContain('segredo')
   expect([asked, world.portal.session.logins]).toEqual([1, 1])
-})
-
-test('a session from a process with a clock ahead is renewed and ends like any other', async () => {
-  const { world, openOther } = await givenShared()
-  const ahead = await openOther({ aheadMs: 365 * dayMs })
-  await world.clock.finish(ahead.subscriptions.plan())
-  await ahead.close()
-  // Older tokens are refused: the token of each answer must be kept.
-  expect(await loginsAfter(world, 0, 0, 0)).toEqual([1, 1, 1])
-  world.portal.session.end()
-  expect(await loginsAfter(world, 2 * minuteMs, 0)).toEqual([2, 2])
-})
-
-test('a login refused to a process with a clock ahead delays others for a minute at most', async () => {
-  const { world, openOther } = await givenShared()
-  const ahead = await openOther({ aheadMs: 5 * minuteMs })
-  await world.faults.add({ kind: 'status', status: 422, path: '/autenticar', service: 'portal', times: 1 })
-  expect(await world.clock.finish(outcomeOf(ahead))).toMatchObject({ status: 'deferred' })
-  expect(await loginsAfter(world, 61_000)).toEqual([1])
-})
-
-test('a 401 right after login is declined and does not log in again', async () => {
-  let isAllowed = false
-  const world = await given({
-    intercept: async (request, forward) => {
-      const answer = await forward(request)
-      if (isAllowed || request.url.includes('/autenticar')) return answer
-      return Response.json({ code: 'PUCX-ER0201', message: 'Perfil sem acesso' }, { status: 401 })
-    },
-  })
-  const { averba, clock } = world
-  const problem = { status: 401, code: 'PUCX-ER0201' }
-  expect(await outcomeOf(averba)).toMatchObject({ status: 'declined', problem })
-  // Within the minute nothing is sent, and the portal's answer is reported.
-  const reason = 'the portal rejects a new session: 401 PUCX-ER0201'
-  expect(await outcomeOf(averba)).toMatchObject({ status: 'deferred', reason })
-  expect(callsOf(world)).toBe(1)
-  await passTime({ averba, clock }, 60 * minuteMs, 24)
-  expect(world.portal.session.logins).toBe(2)
-  expect((await averba.effects.list()).map(each => each.state)).toEqual(['declined', 'declined'])
-  isAllowed = true
-  expect(await loginsAfter(world, 0)).toEqual([3])
 })
 
 test('a new session stays valid after another process used it first', async () => {
@@ -300,32 +354,6 @@ test('a new session stays valid after another process used it first', async () =
   expect(portal.session.logins).toBe(1)
 })
 
-test.each([
-  ['keys of another person', (clientId: () => string) => keysOf(clientId), 'chave-acesso'],
-  [
-    'another certificate',
-    (cert: () => string) => portalSession({ certificate: () => ({ cert: cert(), key: '' }), roleType }),
-    'autenticar',
-  ],
-])('with %s a new login follows, and the former session is not used', async (_, loginOf, path) => {
-  let who = 'maria'
-  const { averba, clock, requests } = await given(
-    {},
-    loginOf(() => who),
-  )
-  const paths = async () => {
-    const before = requests.length
-    await averba.subscriptions.plan()
-    return requests.slice(before).map(each => /[\w-]+(?=$|\?)/.exec(each.path)?.[0])
-  }
-  expect(await paths()).toEqual([path, 'webhook'])
-  expect(await paths()).toEqual(['webhook'])
-  await clock.advance(2 * minuteMs)
-  who = 'joao'
-  expect(await paths()).toEqual([path, 'webhook'])
-  expect(await paths()).toEqual(['webhook'])
-})
-
 test('a certificate exported again for each call is the same one and logs in once', async () => {
   const passphrase = 'senha'
   const recorded = readFileSync(join(import.meta.dirname, '../../recordings/certificates/aes.pfx'))
@@ -341,58 +369,6 @@ test('a certificate exported again for each call is the same one and logs in onc
   for (let i = 0; i < 3; i++) await averba.subscriptions.plan()
   expect(exported.size).toBe(3)
   expect(requests.map(each => each.path.endsWith('/autenticar'))).toEqual([true, false, false, false])
-})
-
-test('a second login within a minute waits, for any person, but not for another profile', async () => {
-  let clientId = 'maria'
-  const { world, averba, clock, openOther } = await givenShared(
-    {},
-    keysOf(() => clientId),
-  )
-  await averba.subscriptions.plan()
-  clientId = 'joao'
-  expect(await outcomeOf(averba)).toMatchObject(quiet)
-  expect(loginsOf(world)).toBe(1)
-  // The simulated portal refuses this profile; the test only counts the requests.
-  const other = await openOther({ portal: { baseUrl, authenticate: keysOf(() => clientId, 'DEPOSIT') } })
-  expect(await outcomeOf(other)).toMatchObject({ ...quiet, reason: expect.stringContaining('one login a minute') })
-  expect(loginsOf(world)).toBe(2)
-  clientId = 'maria'
-  await averba.subscriptions.plan()
-  expect(loginsOf(world)).toBe(2)
-  clientId = 'joao'
-  await clock.advance(minuteMs + 1_000)
-  await averba.subscriptions.plan()
-  expect(loginsOf(world)).toBe(3)
-})
-
-test('corrected access keys do not inherit the former refusal, but wait out the minute', async () => {
-  let clientId = 'errada'
-  let logins = 0
-  const intercept = async (request: Request, forward: (request: Request) => Promise<Response>) => {
-    if (request.url.endsWith('/chave-acesso')) logins += 1
-    const isWrong = request.headers.get('client-id') === 'errada'
-    return isWrong ? Response.json({ code: 'PLAT-ER8008' }, { status: 422 }) : forward(request)
-  }
-  const { averba, clock, reach, openOther } = await givenShared(
-    { intercept },
-    keysOf(() => clientId),
-  )
-  const reason = 'CREDENTIALS_REFUSED: the portal answered the login 422 PLAT-ER8008'
-  const refused = { status: 'deferred', retryAt, reason }
-  expect(await outcomeOf(averba)).toMatchObject(refused)
-  clientId = 'certa'
-  expect(await outcomeOf(averba)).toMatchObject({ ...quiet, retryAt })
-  const later = await openOther({ fetch: request => intercept(request, each => reach.portal(each)) })
-  expect(await outcomeOf(later)).toMatchObject({ ...quiet, retryAt })
-  // Every process reports the refusal of the refused keys.
-  clientId = 'errada'
-  for (const each of [averba, later]) expect(await outcomeOf(each)).toMatchObject(refused)
-  expect(logins).toBe(1)
-  clientId = 'certa'
-  await clock.advance(minuteMs + 1_000)
-  for (const each of [later, averba]) await each.subscriptions.plan()
-  expect(logins).toBe(2)
 })
 
 test('a session rejected at once is reported to its own login only', async () => {
@@ -412,39 +388,4 @@ test('a session rejected at once is reported to its own login only', async () =>
   other = await openOther({ aheadMs: 2 * minuteMs, portal: { baseUrl, authenticate: keysOf('joao') } })
   expect(await outcomeOf(averba)).toMatchObject({ status: 'declined' })
   expect([...seen, await outcomeOf(other)]).toMatchObject([quiet, quiet])
-})
-
-test('a 403 without a new token means an ended session; one with a new token is declined', async () => {
-  let answers: 'over' | 'no' | undefined
-  const world = await given({
-    async intercept(request, forward) {
-      const isLogin = request.url.includes('/autenticar')
-      if (isLogin && answers === 'over') answers = undefined
-      const answer = await forward(request)
-      if (answers === undefined || isLogin) return answer
-      const renewed = { 'x-csrf-token': answer.headers.get('x-csrf-token') ?? '' }
-      const headers = answers === 'no' ? renewed : {}
-      return Response.json({ code: 'PUCX-ER0201', message: 'Não permitido' }, { status: 403, headers })
-    },
-  })
-  expect(await loginsAfter(world, 0)).toEqual([1])
-  answers = 'no'
-  await world.clock.advance(2 * minuteMs)
-  const problem = { status: 403, code: 'PUCX-ER0201' }
-  expect(await outcomeOf(world.averba)).toMatchObject({ status: 'declined', problem })
-  expect(world.portal.session.logins).toBe(1)
-  answers = 'over'
-  expect(await loginsAfter(world, 0)).toEqual([2])
-})
-
-test('an answer without a new token does not prolong the session', async () => {
-  const intercept: WorldOptions['intercept'] = async (request, forward) => {
-    const answer = await forward(request)
-    if (request.url.includes('/ext/')) answer.headers.delete('x-csrf-token')
-    return answer
-  }
-  const world = await given({ intercept }, login, 'accept')
-  expect(await loginsAfter(world, 0, 50 * minuteMs, 50 * minuteMs)).toEqual([1, 1, 2])
-  // The session was known to have ended: no call was refused.
-  expect(callsOf(world)).toBe(3)
 })

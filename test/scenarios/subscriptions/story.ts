@@ -12,6 +12,13 @@ export const evento = 'dimp-situacao-import'
 export const subscriptions = [{ evento, chaveSecreta: 'chave-um' }]
 const midnightInBrasilia = Date.parse('2026-11-21T03:00:00Z')
 
+/** Opens a world whose subscription is made. */
+export async function openSubscribed(options: WorldOptions = {}) {
+  const world = await openWorld({ ...options, averba: { subscriptions, ...options.averba } })
+  await applyPlan(world.averba)
+  return world
+}
+
 /** Has the portal notify the sample company. */
 export const notify = ({ portal, samples }: World, body: unknown, about = evento) =>
   portal.notify({ evento: about, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body })
@@ -77,9 +84,8 @@ export async function deleteAtPortal(world: World): Promise<void> {
  * | `threats 50/15` | all announcements of the deletion, with the days left |
  */
 async function play(story: string, options: WorldOptions = {}): Promise<void> {
-  const world = await openWorld({ ...options, averba: { subscriptions, ...options.averba } })
+  const world = await openSubscribed(options)
   const { clock, faults, requests } = world
-  await applyPlan(world.averba)
   const told = { averba: world.averba, clock }
   const handled: unknown[] = []
   let contents = 0
@@ -106,7 +112,7 @@ async function play(story: string, options: WorldOptions = {}): Promise<void> {
     },
     read: all => told.averba.subscriptions.failures(all ? { recover: true } : {}),
     soon: (why, day) => told.averba.subscriptions.recoverSoon(why as 'late', day && `${day}T12:00:00.000Z`),
-    async plan(...actions) {
+    async 'plan ...'(...actions) {
       const planned = await actionsOf(told.averba)
       if (actions.length > 0) expect(planned).toEqual(actions)
     },
@@ -135,7 +141,7 @@ async function play(story: string, options: WorldOptions = {}): Promise<void> {
     asked: n => expect(requests.filter(each => each.path.includes('/falhas'))).toHaveLength(Number(n)),
     listed: async n => expect(await eventsOf(told, 'portal.failuresListed')).toHaveLength(Number(n)),
     sound: async () => expect((await told.averba.health()).checks.filter(each => !each.ok)).toEqual([]),
-    async inbox(...all) {
+    async 'inbox ...'(...all) {
       const found = (await inboxOf(told.averba)).map(
         ({ body, origin, evento: about }) =>
           `${numberOf({ body })}${origin === 'recovered' ? '+' : ''}${about === evento ? '' : about}`,
@@ -150,23 +156,23 @@ async function play(story: string, options: WorldOptions = {}): Promise<void> {
       expect(await told.averba.subscriptions.list()).toMatchObject([
         { health: 'healthy', failures: 0, failingSince: null, deletionAt: null, daysLeft: null },
       ]),
-    async failing(since = '', daysLeft) {
+    async failing(since, daysLeft) {
       const { health, failingSince, daysLeft: left } = await subscription()
       expect([health, failingSince?.slice(0, since.length), `${left}`]).toEqual(['failing', since, daysLeft])
     },
-    async 'known on'(day = '', ...recoveries) {
+    async 'known on ...'(day, ...recoveries) {
       const known = await told.averba.subscriptions.failures({ day })
       expect(known.map(({ recovery }) => recovery)).toEqual(recoveries)
     },
     'days of errors': async n => expect((await subscription()).daysOfErrors).toBe(Number(n)),
-    async handled(...all) {
+    async 'handled ...'(...all) {
       expect(handled).toEqual(all)
       expect((await inboxOf(told.averba)).map(({ state }) => state)).toEqual(all.map(() => 'handled'))
     },
     parked: async n => expect(await told.averba.effects.list({ state: 'parked' })).toHaveLength(Number(n)),
-    'asked about': (...days) =>
+    'asked about ...': (...days) =>
       expect(requests.flatMap(each => /falhas\?data=(\d\d)/.exec(each.path)?.[1] ?? [])).toEqual(days),
-    async hastened(...all) {
+    async 'hastened ...'(...all) {
       const data = (await eventsOf(told, 'portal.recoveryHastened')).map(each => each.data)
       expect(data.map(({ reason, days }) => `${reason}=${days.length}`)).toEqual(all)
     },
@@ -180,11 +186,14 @@ async function play(story: string, options: WorldOptions = {}): Promise<void> {
         ...{ state: 'deleted', deletedBy: 'portal', health: 'unknown', daysLeft: null },
         ...{ dataExclusao: `${day}T12:00:00.000Z`, motivoExclusao: expect.stringContaining('30 dias') },
       }),
-    threats: async (...all) => expect(await threatsOf(told.averba)).toEqual(all),
+    'threats ...': async (...all) => expect(await threatsOf(told.averba)).toEqual(all),
   }
   await tellStory(told, steps, story)
 }
 
-/** Registers a test for each story, named by what it shows. */
-export const tell = (stories: Parameters<typeof tellEach>[0], options?: WorldOptions): void =>
-  tellEach(stories, story => play(story, options))
+/** Registers a test for each story, named by what it shows. `schedules: ` before its steps turns schedules on. */
+export const tell = (stories: Parameters<typeof tellEach>[0], options: WorldOptions = {}): void =>
+  tellEach(stories, story => {
+    const steps = story.replace(/^\s*schedules: /, '')
+    return play(steps, { ...options, averba: { ...(steps !== story && { schedules: true }), ...options.averba } })
+  })

@@ -4,7 +4,7 @@ import { eventsOf } from '../../support/events-of.ts'
 import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
 import { applyPlan, callPortal } from '../../support/portal.ts'
 import { openWorld } from '../../support/world.ts'
-import { deleteAtPortal, evento, lose, notify, subscriptions, tell, threatsOf } from './story.ts'
+import { deleteAtPortal, evento, lose, notify, openSubscribed, subscriptions, tell, threatsOf } from './story.ts'
 
 /** Subscribes with a secret that can be rotated. */
 const derived = {
@@ -25,9 +25,8 @@ async function changeAtPortal(world: World): Promise<void> {
 }
 
 test('a list shows when the portal registered it and last delivered, from the first one on', async () => {
-  const world = await openWorld({ averba: { subscriptions } })
+  const world = await openSubscribed()
   const { averba, clock } = world
-  await applyPlan(averba)
   const deliver = async () => expect(await notify(world, clock.now())).toMatchObject([{ isDelivered: true }])
   const times = async () => {
     const [held] = await averba.subscriptions.list()
@@ -60,9 +59,8 @@ test.each([
   ['its deletion', replaceAtPortal, 'subscription.deleted'],
 ] as const)('%s is announced within a day, although failures of the event are read every day', async (...row) => {
   const [, change, type] = row
-  const world = await openWorld({ averba: { subscriptions, schedules: true } })
+  const world = await openSubscribed({ averba: { schedules: true } })
   const { averba, clock } = world
-  await applyPlan(averba)
   await averba.settle()
   await change(world)
   const meddledAt = clock.now()
@@ -106,79 +104,49 @@ test.each([
   expect(await threatsOf(averba)).toEqual(announced)
 })
 
-tell([
-  [
-    'a deletion is announced once each at 50, 75 and 90 percent of thirty days of errors',
-    `lose, 15 × (recover; recover; threats; 1 d), 15 × (recover; recover; 1 d), threats 50/15 75/7 90/3,
-    recover, deleted 2026-12-20`,
-  ],
-  [
-    'an announcement by a clock that was ahead is repeated at its correct time',
-    // The portal's clock does not change.
-    `lose, recover, portal clock -28 d, clock +28 d, plan, clock -28 d, portal up, threats 90/2,
-    29 × (plan; 1 d), threats 90/2 50/15 75/7 90/3`,
-  ],
-  [
-    'a first check after four fifths of the time announces only the latest threshold',
+tell({
+  'a deletion is announced once each at 50, 75 and 90 percent of thirty days of errors': `
+      lose, 15 × (recover; recover; threats; 1 d), 15 × (recover; recover; 1 d), threats 50/15 75/7 90/3,
+      recover, deleted 2026-12-20`,
+  // The portal's clock does not change.
+  'an announcement by a clock that was ahead is repeated at its correct time': `
+      lose, recover, portal clock -28 d, clock +28 d, plan, clock -28 d, portal up, threats 90/2,
+      29 × (plan; 1 d), threats 90/2 50/15 75/7 90/3`,
+  'a first check after four fifths of the time announces only the latest threshold':
     'lose a, recover, 24 d, plan, threats 75/6, failing 2026-11-20 6',
-  ],
-  [
-    'a success ends the threat, and the next thirty days are announced again',
-    `lose a, recover, 16 d, plan, threats 50/14, deliver b, plan, healthy, 1 d, lose c, recover, 15 d, plan,
-    threats 50/14 50/15`,
-  ],
-  [
-    'a success between failures that are read late restarts the thirty days',
+  'a success ends the threat, and the next thirty days are announced again': `
+      lose a, recover, 16 d, plan, threats 50/14, deliver b, plan, healthy, 1 d, lose c, recover, 15 d, plan,
+      threats 50/14 50/15`,
+  'a success between failures that are read late restarts the thirty days':
     'lose a, recover, 10 d, deliver b, 1 min, lose c, recover, failing 2026-11-30 29, 6 d, plan, threats',
-  ],
-  [
-    'a failure from before the last success, read late, does not affect the health',
+  'a failure from before the last success, read late, does not affect the health':
     'lose a, 1 d, lose b, read, 1 min, deliver c, plan, recover, healthy',
-  ],
-])
+  'daily readings that find new failures or a success announce the deletion too': `
+    schedules: 28 × (lose; 1 × 1 d), lose, 1 min, deliver, 1 × 1 d, healthy, lose, 1 × 1 d, threats 50/15 75/7 90/3`,
+  // No process runs while deliveries fail until the portal deletes the subscription.
+  'a recreated subscription has only its own errors, which are announced': `
+    schedules: 30 × (lose; 1 d), apply, 2 × (settle; 1 d), healthy, recovered 30, threats, 18 × (settle; 1 d),
+    17 × (lose; settle; 1 d), failing 2027-01-09T12:00:00.000Z 13, failures 17, threats 50/15`,
+})
 
 tell(
-  [['changing the subscription does not end the days of errors', 'lose, recover, rotate, 15 d, plan, threats 50/15']],
+  {
+    'changing the subscription does not end the days of errors': 'lose, recover, rotate, 15 d, plan, threats 50/15',
+    'a parked change does not suppress the announcement of the deletion': `
+      schedules: lose, recover, refuse portal, rotate later, 30 × 1 h, parked 1, portal up, due deletion, settle, 29 × 1 d,
+      threats 50/14 75/6 90/2`,
+  },
   { averba: derived },
 )
 
 tell(
-  [
-    [
-      'a parked change does not suppress the announcement of the deletion',
-      `lose, recover, refuse portal, rotate later, 30 × 1 h, parked 1, portal up, due deletion, settle, 29 × 1 d,
-      threats 50/14 75/6 90/2`,
-    ],
-  ],
-  { averba: { schedules: true, ...derived } },
-)
-
-tell(
-  [
-    [
-      'daily readings that find new failures or a success announce the deletion too',
-      `28 × (lose; 1 × 1 d), lose, 1 min, deliver, 1 × 1 d, healthy, lose, 1 × 1 d, threats 50/15 75/7 90/3`,
-    ],
-    [
-      'a recreated subscription has only its own errors, which are announced',
-      // No process runs while deliveries fail until the portal deletes the subscription.
-      `30 × (lose; 1 d), apply, 2 × (settle; 1 d), healthy, recovered 30, threats,
-      18 × (settle; 1 d), 17 × (lose; settle; 1 d), failing 2027-01-09T12:00:00.000Z 13, failures 17, threats 50/15`,
-    ],
-  ],
-  { averba: { schedules: true } },
-)
-
-tell(
-  [
-    [
-      'a failure with an unreadable time counts from the start of its day or subscription',
-      // Midnight in Brasilia; a subscription recreated on that day fails from its registration at the earliest.
-      `lose, 15 × 1 d, failing 2026-11-20T03:00:00.000Z 14, failures 1, threats 50/14, known on 2026-11-20 recovered, deliver, 1 × 1 d,
-      healthy, lose, 16 × 1 d, failing 2026-12-06T03:00:00.000Z 13, threats 50/14 50/14,
+  {
+    // Midnight in Brasilia; a subscription recreated on that day fails from its registration at the earliest.
+    'a failure with an unreadable time counts from the start of its day or subscription': `
+      lose, 15 × 1 d, failing 2026-11-20T03:00:00.000Z 14, failures 1, threats 50/14, known on 2026-11-20 recovered,
+      deliver, 1 × 1 d, healthy, lose, 16 × 1 d, failing 2026-12-06T03:00:00.000Z 13, threats 50/14 50/14,
       delete at portal, apply, lose, read, failing 2026-12-22T12:00:00.000Z 30, failures 1`,
-    ],
-  ],
+  },
   {
     averba: { schedules: true },
     intercept: async (request, forward) => {

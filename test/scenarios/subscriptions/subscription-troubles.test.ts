@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createMetrics } from '../../../src/cli/metrics.ts'
-import { type AverbaOptions, type LogLine, valueOf } from '../../../src/index.ts'
+import { type AverbaOptions, valueOf } from '../../../src/index.ts'
 import { dayMs, minuteMs, passTime } from '../../support/pass-time.ts'
 import { actionsOf, applyPlan, callPortal } from '../../support/portal.ts'
 import { startRun } from '../../support/start-run.ts'
@@ -18,11 +18,11 @@ const sound = { name: 'subscriptions', ok: true, detail: 'no problem is known' }
 type Answer = (request: Request) => Response | undefined
 
 async function given(answer: Answer = () => undefined, more: Partial<AverbaOptions> = {}) {
-  const lines: LogLine[] = []
   const world = await openWorld({
-    averba: { schedules: true, subscriptions, logger: line => lines.push(line), ...more },
+    averba: { schedules: true, subscriptions, ...more },
     intercept: async (request, forward) => answer(request) ?? forward(request),
   })
+  const { lines } = world
   const health = async () => {
     const { ready, checks } = await world.averba.health({ only: ['subscriptions'] })
     // Other work is not affected.

@@ -38,12 +38,16 @@ test('a validation under a consent is sent only if the consent is effective', as
   ])
   const requested = await eventsOf(world, 'validation.requested')
   expect(requested.map(event => [event.correlationId, event.basis])).toEqual([['a', without]])
+  const uncorrelated = { basis, correlationId: undefined }
+  valueOf(await validate(world.averba, 'u', uncorrelated as { basis: typeof basis })) // As JavaScript may.
+  const linked = await eventsOf(world, 'consent.used', 'validation.requested')
+  expect(linked.map(({ correlationId }) => correlationId)).toEqual(['a', 'a', 'u', 'u'])
   await refuses('INVALID_INPUT', validations.validate({ id: 'b', cpf: otherCpf, claims }, { basis }))
   valueOf(await consents.revoke(consent))
   await refuses('CONSENT_NOT_EFFECTIVE', ask('c'), { standing: { reason: 'revoked' } })
   expect(await validations.get('c')).toBeUndefined()
   expect(await ask('a')).toMatchObject({ status: 'settled', replayed: true })
-  expect(world.validationService.answered).toBe(1)
+  expect(world.validationService.answered).toBe(2)
 })
 
 test('a consent is used once for concurrent requests of one validation', async () => {
@@ -256,13 +260,4 @@ test('a validation requested concurrently without the consent is refused with it
   expect(free).toMatchObject({ status: 'fulfilled', value: { status: 'settled' } })
   expect(under).toMatchObject({ status: 'rejected', reason: { code: 'COMMAND_REUSED' } })
   expect(world.validationService.answered).toBe(1)
-})
-
-test('a use and its validation share a correlation id, also if the host gives none', async () => {
-  const world = await openWorld()
-  const { basis } = await givenBasis(world)
-  const ask = { basis, correlationId: undefined }
-  valueOf(await validate(world.averba, 'a', ask as { basis: typeof basis })) // As JavaScript may.
-  const linked = await eventsOf(world, 'consent.used', 'validation.requested')
-  expect(linked.map(({ correlationId }) => correlationId)).toEqual(['a', 'a'])
 })

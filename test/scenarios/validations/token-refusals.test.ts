@@ -1,6 +1,5 @@
 import { expect, test, vi } from 'vitest'
 import { tryCredentials } from '../../../src/adapters/token/client.ts'
-import type { LogLine } from '../../../src/index.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { answering } from '../../support/answers.ts'
 import { checkOf } from '../../support/check-of.ts'
@@ -15,17 +14,15 @@ const fault = (code: string) =>
 
 /** A world whose token address answers this until it is fixed. */
 async function givenAnswer(status: number, body: string) {
-  const lines: LogLine[] = []
   const state = { isMended: false }
   const answer = vi.fn(() => new Response(body, { status }))
   const world = await openWorld({
-    averba: { logger: line => void lines.push(line) },
     intercept: answering(request => isToken(request) && !state.isMended, answer),
   })
   const { averba } = world
   const asked = () => answer.mock.calls.length
   const check = () => checkOf(averba, 'token')
-  return { world, validate: (id: string) => validate(averba, id), state, asked, lines, check }
+  return { world, validate: (id: string) => validate(averba, id), state, asked, lines: world.lines, check }
 }
 
 test.each<[string, number, string]>([

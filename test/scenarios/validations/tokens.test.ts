@@ -391,9 +391,8 @@ test('wrong credentials lock every process of the store and remove the token', a
 test('a token is never in clear in a file, event, view, log line or error', async () => {
   const store = temporaryStore()
   const tokens = new Set<string>()
-  const lines: unknown[] = []
   const world = await openWorld({
-    averba: { store, logger: line => void lines.push(line) },
+    averba: { store },
     policies: { tokenService: { reissue: 'revoke' } },
     intercept: answering(isToken, async (request, forward) => {
       const response = await forward(request)
@@ -411,7 +410,7 @@ test('a token is never in clear in a file, event, view, log line or error', asyn
   const rows = await world.averba.views.selectFrom('tokens').selectAll().execute()
   const folder = dirname(store)
   const read = () => readdirSync(folder).map(name => readFileSync(join(folder, name), 'latin1'))
-  const seen = [...read(), inspect([events, rows, lines, outcomes], { depth: null })]
+  const seen = [...read(), inspect([events, rows, world.lines, outcomes], { depth: null })]
   await world.close()
   seen.push(...read())
   for (const token of tokens) {

@@ -1,6 +1,6 @@
 import { CompiledQuery } from 'kysely'
 import { expect, test } from 'vitest'
-import { migrate, migrationStatements, migrations } from '../../../src/store/database/migrations.ts'
+import { migrate, migrations } from '../../../src/store/database/migrations.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import type { Schemas } from '../../../src/store/log/header.ts'
 import type { Store } from '../../../src/store/store.ts'
@@ -87,14 +87,4 @@ test('tables of an older version are migrated once with their rows, and never ba
   const sql = "select (select count(*) from event) as events, schema from head, sqlite_schema where name = 'brush'"
   expect(await connection.readOnly(CompiledQuery.raw(sql))).toEqual([{ events: 2, schema: next.length }])
   await expect(open(path)).rejects.toMatchObject({ code: 'NOT_OURS', hint: 'Update averba' })
-})
-
-test('migrationStatements lists the statements that a migration runs', () => {
-  expect(migrationStatements(migrations.length, 'sqlite')).toEqual([])
-  expect(migrationStatements(0, 'sqlite').filter(sql => sql.startsWith('create table')).length).toBeGreaterThan(8)
-  const next = [...migrations, () => ['create table brush (width integer)']]
-  expect(migrationStatements(migrations.length, 'postgres', next)).toEqual([
-    'create table brush (width integer)',
-    `update head set schema = ${next.length}`,
-  ])
 })

@@ -1,0 +1,44 @@
+import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
+import { type AddressInfo, isIPv6, type Server } from 'node:net'
+import { asDenied, deniedFlag } from './connection-errors.ts'
+
+type ListenError = NodeJS.ErrnoException
+
+/**
+ * Lets a server listen, and returns its port. What Deno does not permit is `MISCONFIGURED`; any other failure is what
+ * `fail` makes of it.
+ */
+export async function listen(
+  server: Server,
+  { port, host }: { readonly port: number; readonly host?: string | undefined },
+  fail: (cause: ListenError) => Error,
+): Promise<number> {
+  try {
+    if (host !== undefined) await checkPermission(host, port)
+    server.listen(port, host)
+    await once(server, 'listening')
+  } catch (cause) {
+    throw deniedFlag(cause) === '' ? fail(cause as ListenError) : asDenied(cause) // Both are errors of Node's API.
+  }
+  return (server.address() as AddressInfo).port // It listens on a port, not on a pipe.
+}
+
+/** What is used of Deno's own names. */
+interface Deno {
+  readonly permissions: {
+    request(wanted: { readonly name: 'net'; readonly host: string }): Promise<{ readonly state: string }>
+  }
+}
+
+/** Throws what Deno would throw where no caller can catch it: it would end the process. */
+async function checkPermission(host: string, port: number): Promise<void> {
+  const { Deno } = globalThis as { readonly Deno?: Deno } // Where there is none, this process is no Deno.
+  if (!Deno) return
+  // Deno asks for the address, not for the name.
+  const { address } = await lookup(host)
+  const wanted = `${isIPv6(address) ? `[${address}]` : address}:${port}`
+  if ((await Deno.permissions.request({ name: 'net', host: wanted })).state === 'granted') return
+  const words = `Requires net access to "${wanted}", run again with the --allow-net flag`
+  throw Object.assign(new Error(words), { name: 'NotCapable' })
+}
