@@ -46,7 +46,7 @@ export function takes(command: Command, flag: string): boolean {
 /** The address of a database without a password. */
 const openAddress = /^postgres(ql)?:\/\/([^:@?]*@)?[^@]*$/i
 
-/** A value for a shell. One that may have a password is not repeated, nor one with braces: those are places in a text. */
+/** A value for a shell. What may have a password is not repeated, nor what has braces: those are places in a text. */
 export function showValue(value: string): string {
   const isSecret = isOnPostgres(value) && (!openAddress.test(value) || /password/i.test(value))
   if (isSecret || /[{}']/.test(value)) return '<log>'
