@@ -43,8 +43,8 @@ export async function serveStatus(
   })
   server.maxConnections = 100
   const hint = 'Set run.host and run.port to a free address'
-  const fail = (cause: NodeJS.ErrnoException) =>
-    new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${port} (${cause.code})`, { cause, hint })
+  const fail = (code: string, cause: unknown) =>
+    new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${port} (${code})`, { cause, hint })
   return {
     port: await listen(server, { port, host }, fail),
     close: () => new Promise(done => void server.close(() => done()).closeAllConnections()),

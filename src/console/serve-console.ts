@@ -72,8 +72,8 @@ export async function serveConsole(options: ConsoleOptions): Promise<RunningCons
   const app = createApp(options, token)
   const server = createAdaptorServer({ fetch: app.fetch, hostname: host })
   const hint = 'Give a free port with --port, or leave it out'
-  const fail = (cause: NodeJS.ErrnoException) =>
-    new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${options.port} (${cause.code})`, { cause, hint })
+  const fail = (code: string, cause: unknown) =>
+    new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${options.port} (${code})`, { cause, hint })
   const port = await listen(server, { port: options.port, host }, fail)
   return {
     address: `http://${host}:${port}/?token=${token}`,

@@ -1,25 +1,23 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { type AddressInfo, isIPv6, type Server } from 'node:net'
-import { asDenied, deniedFlag } from './connection-errors.ts'
-
-type ListenError = NodeJS.ErrnoException
+import { asDenied, deniedFlag, nodeErrorCode } from './connection-errors.ts'
 
 /**
  * Lets a server listen, and returns its port. What Deno does not permit is `MISCONFIGURED`; any other failure is what
- * `fail` makes of it.
+ * `fail` makes of its code.
  */
 export async function listen(
   server: Server,
   { port, host }: { readonly port: number; readonly host?: string | undefined },
-  fail: (cause: ListenError) => Error,
+  fail: (code: string, cause: unknown) => Error,
 ): Promise<number> {
   try {
     if (host !== undefined) await checkPermission(host, port)
     server.listen(port, host)
     await once(server, 'listening')
   } catch (cause) {
-    throw deniedFlag(cause) === '' ? fail(cause as ListenError) : asDenied(cause) // Both are errors of Node's API.
+    throw deniedFlag(cause) === '' ? fail(nodeErrorCode(cause), cause) : asDenied(cause)
   }
   return (server.address() as AddressInfo).port // It listens on a port, not on a pipe.
 }

@@ -19,7 +19,7 @@ export function withinBudget(
       return new Response(body && (await readBounded(body, bodyBytesMax)), { status, headers })
     }
     return withinTime(clock, budgetMs, read).catch((error: unknown) => {
-      throw error instanceof LateError ? new DOMException('The budget is exceeded', 'TimeoutError') : error
+      throw error instanceof LateError ? new DOMException('', 'TimeoutError') : error
     })
   }
 }

@@ -82,7 +82,7 @@ export async function serveReceivers(options: ServeReceiversOptions): Promise<Re
   const { connectionsMax = 1_000 } = options
   server.maxConnections = connectionsMax
   limitStrangers(server, Object.values(receivers), connectionsMax / 2)
-  const taken = await listen(server, { port, host }, cause => listenError(port, cause))
+  const taken = await listen(server, { port, host }, (code, cause) => listenError(port, code, cause))
   return { port: taken, close: () => closeServer(server, answers, clock) }
 }
 
@@ -98,12 +98,12 @@ function limitStrangers(server: Server, receivers: readonly ServedReceiver[], st
   })
 }
 
-function listenError(port: number, cause: NodeJS.ErrnoException): AverbaError {
+function listenError(port: number, code: string, cause: unknown): AverbaError {
   const hint =
-    cause.code === 'EACCES'
+    code === 'EACCES'
       ? 'Ports below 1024 need a capability such as CAP_NET_BIND_SERVICE, or a proxy in front'
       : 'Give a host of this machine and a free port'
-  const message = `Cannot serve the receivers: port ${port} cannot be opened (${cause.code})`
+  const message = `Cannot serve the receivers: port ${port} cannot be opened (${code})`
   return new AverbaError('MISCONFIGURED', message, { cause, hint })
 }
 

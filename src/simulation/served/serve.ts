@@ -116,8 +116,8 @@ async function listenOn(
   { port = 0, host = '127.0.0.1' }: ListenOptions,
 ): Promise<Server> {
   const hint = 'Give another host or port'
-  const fail = (cause: NodeJS.ErrnoException) =>
-    new AverbaError('INVALID_INPUT', `Cannot listen on ${host}:${port} (${cause.code})`, { cause, hint })
+  const fail = (code: string, cause: unknown) =>
+    new AverbaError('INVALID_INPUT', `Cannot listen on ${host}:${port} (${code})`, { cause, hint })
   return {
     port: await listen(server, { port, host }, fail),
     close: () => new Promise(done => void server.close(() => done()).closeAllConnections()),
