@@ -18,7 +18,10 @@ export class PrintedCommands {
     for (const leaf of program.commands.flatMap(each => (each.commands.length > 0 ? each.commands : [each])))
       for (const { long } of leaf.options)
         if (long && placeFlags.includes(long))
-          leaf.on(`option:${long.slice(2)}`, (value: string) => this.#given.set(long, showValue(value)))
+          leaf.on(`option:${long.slice(2)}`, (value: string) => {
+            // Of several configurations it is not known which.
+            this.#given.set(long, this.#given.has(long) ? '<file>' : showValue(value))
+          })
   }
 
   complete(text: string): string {
@@ -43,8 +46,8 @@ export function takes(command: Command, flag: string): boolean {
 /** The address of a database without a password. */
 const openAddress = /^postgres(ql)?:\/\/([^:@?]*@)?[^@]*$/i
 
-/** A value for a shell. One that may have a password is not repeated, nor one with braces: those are places in a text. */
-function showValue(value: string): string {
+/** A value for a shell. What may have a password is not repeated, nor what has braces: those are places in a text. */
+export function showValue(value: string): string {
   const isSecret = isOnPostgres(value) && (!openAddress.test(value) || /password/i.test(value))
   if (isSecret || /[{}']/.test(value)) return '<log>'
   return /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value}'`

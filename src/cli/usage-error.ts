@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Command, CommanderError } from 'commander'
 import { AverbaError } from '../index.ts'
 import { actorMissing } from './options.ts'
-import { takes } from './printed-commands.ts'
+import { showValue, takes } from './printed-commands.ts'
 
 /** What is wrong with the arguments of a command, as other errors are told. What only ends the help stays as it is. */
 export function asUsageError(command: Command, cause: CommanderError): Error {
@@ -11,13 +11,14 @@ export function asUsageError(command: Command, cause: CommanderError): Error {
   const [found = '', ...more] = message.replace(/^error: /, '').split('\n')
   const isOf = (option: string) => message.includes(`'${option}`)
   if (code === 'commander.missingMandatoryOptionValue' && isOf('--actor ')) return actorMissing()
-  return usageError(found.replace(/\.$/, ''), more.join(' ') || hintFor(command, code, isOf))
+  // The values are not repeated: an address may have a password.
+  return usageError(found.replace(/( but got \d+): .*|\.$/, '$1'), more.join(' ') || hintFor(command, code, isOf))
 }
 
 function hintFor(command: Command, code: string, isOf: (option: string) => boolean): string {
   const path = pathOf(command)
   if (code === 'commander.excessArguments' && takes(command, '--store')) {
-    const log = command.args.find(each => existsSync(each)) ?? command.args.at(-1)
+    const log = command.args.find(each => existsSync(each)) ?? command.args.at(-1) ?? ''
     return nameLog(path.slice('averba '.length), log)
   }
   const isPlaced = ['--store', '--keys', '--root-key-from'].some(isOf) && !takes(command, '--store')
@@ -27,8 +28,8 @@ function hintFor(command: Command, code: string, isOf: (option: string) => boole
 }
 
 /** The hint of every command that got a log as an argument. */
-export function nameLog(command: string, log: string | undefined): string {
-  return `The log is named by an option: averba ${command} --store ${log}`
+export function nameLog(command: string, log: string): string {
+  return `The log is named by an option: averba ${command} --store ${showValue(log)}`
 }
 
 function pathOf(command: Command): string {

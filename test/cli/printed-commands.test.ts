@@ -37,6 +37,7 @@ test('a printed command names the log as the user did, and works as it is', asyn
   for (const secret of ['postgres://a:geheim@db.local/a', 'postgres://db.local/a?password=geheim'])
     expect((await complete(`log --store ${secret}`))('averba doctor')).toBe('averba doctor --store <log>')
   expect((await complete('plan --config c.ts'))('averba apply --hash 1')).toBe('averba apply --config c.ts --hash 1')
+  expect((await complete('run --config a.ts b.ts'))('averba plan')).toBe('averba plan --config <file>')
   expect((await complete('plan'))('averba apply')).toBe('averba apply')
 })
 
@@ -50,6 +51,8 @@ test('who names the log as an argument, or where a configuration is needed, is t
   const store = temporaryStore()
   for (const line of ['status', 'log', 'effects list', 'doctor', 'verify'])
     await expectFailure(averba(...line.split(' '), store), `averba ${line} --store ${store}\n`)
+  const { err } = await averba('status', 'postgres://a:geheim@db.local/a')
+  expect(err).toMatch(/Expected 0 arguments but got 1\n.*: averba status --store <log>\n$/)
   for (const line of ['run', 'plan', 'consents sync'])
     await expectFailure(averba(...line.split(' '), '--store', store), `averba ${line} --config <file>\n`)
 })
