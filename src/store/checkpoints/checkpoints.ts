@@ -125,8 +125,6 @@ export class Checkpointer {
   /** The number of events under the newest checkpoint, and in the log. */
   #size = 0
   #position = 0
-  /** The number of events under the newest checkpoint that this process has made. */
-  #made = 0
   #at: number
   #isDue = false
   #last: Promise<unknown> = Promise.resolve()
@@ -189,7 +187,6 @@ export class Checkpointer {
     const made = await connection.transact(() => makeCheckpoint(this.#parts, this.#origins))
     this.#at = clock.now()
     this.#size = made.size
-    this.#made = made.size
     await this.#writeMark(made.note)
     this.#requestAnchor(made)
     return made
@@ -225,7 +222,7 @@ export class Checkpointer {
     this.#anchoring.set(size, pending)
   }
 
-  /** Makes the last checkpoint, and gives its size: 0 where this process made none. A failure prevents no closing. */
+  /** Makes the last checkpoint, and gives its size. A failure does not prevent closing. */
   async close(): Promise<number> {
     const { onTrouble } = this.#parts
     await this.#last
@@ -233,7 +230,7 @@ export class Checkpointer {
     if (this.#position > this.#size)
       await this.make().catch(error => onTrouble('the last checkpoint could not be made', error))
     await this.waitForAnchors()
-    return this.#made
+    return this.#size
   }
 
   /** Waits for the pending anchors, for some seconds. */
