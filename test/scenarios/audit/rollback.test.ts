@@ -115,6 +115,25 @@ test('a restore that is interrupted, or that SQLite could not complete, leaves n
   expect((await verifyLog({ store })).faults).toEqual([])
 })
 
+test('an older copy is refused without its mark too, although the process that recorded was killed', async () => {
+  const store = temporaryStore()
+  const open = () => openEngine({ store, schedules: false })
+  const [first, cpf] = [await open(), samples.cpf]
+  await first.consents.enrol({ cpf })
+  await first.close()
+  copyFileSync(store, `${store}.old`)
+  const killed = await open()
+  await killed.consents.enrol({ cpf: '52998224725' })
+  await killed.audit.checkpoint()
+  copyFileSync(`${store}.keys`, `${store}.keys.then`)
+  await killed.close()
+  copyFileSync(`${store}.keys.then`, `${store}.keys`)
+  await (await open()).close()
+  copyFileSync(`${store}.old`, store)
+  rmSync(`${store}.mark`)
+  await refuses('ROLLED_BACK', open(), { message: expect.stringContaining('when its keyring was written') })
+})
+
 test('the mark of the former log stays until the restored log is renamed', async () => {
   const { store, restore } = await backedUp()
   const mark = readFileSync(`${store}.mark`)
