@@ -9,7 +9,7 @@ const exceptions: Readonly<Record<string, string>> = {
   'api/config-template.ts': 'It matches at most a line of our own comments.',
   'pages/name-commands.ts /"[^"]*"|(?<!\\w)\'[^\']*\'|(?<![\\w./@:-])([a-z]+\\.[a-zA-Z]+)(?![\\w/-]|\\.\\w)(?:\\(([^()]*)\\))?/g':
     'A name begins where nothing of a name is before it, and a quoted text ends at the next quote.',
-  'cli/printed-commands.ts /"[^"]*"|(?<![\\w./-])averba ([a-z-]+)(?: ([a-z][a-z-]*))?( --store \\S+| --help)?/g':
+  'cli/printed-commands.ts /"[^"]*"|(?<![\\w./-])averba ([a-z-]+)(?: ([a-z][a-z-]*))?( --(?:store|config) \\S+| --help)?/g':
     'All after the first word may be missing, and a quoted text ends at the next quote.',
   'store/database/rows-of-insert.ts /(?<=values )\\([^()]+\\)/': 'It reads our own statements.',
   'api/option.ts /\\/\\*\\*((?:(?!\\*\\/).)*)\\*\\/\\s+[\'"]?([\\w.]+)[\'"]?\\s*=/gs': 'It reads our own classes.',

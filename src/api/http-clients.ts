@@ -33,11 +33,14 @@ export function connectionOf(
 
 /**
  * The host's own `fetch`, with the time and size limits of averba's sockets: one that never ends must not keep a place.
- * Under a clock of the host, which may stand still, it has to end by itself.
+ * Its signal aborts at closing too. Under a clock of the host, which may stand still, it has to end by itself.
  */
-export function fetchOf({ fetch, clock }: HostOptions): Fetch | undefined {
+export function fetchOf({ fetch, clock }: HostOptions, closing?: AbortSignal): Fetch | undefined {
   if (!fetch || clock) return fetch
-  return withinBudget(systemClock, (request, signal) => fetch(new Request(request, { signal })))
+  return withinBudget(systemClock, (request, late) => {
+    const signal = closing ? AbortSignal.any([late, closing]) : late
+    return fetch(new Request(request, { signal }))
+  })
 }
 
 /** The HTTP client of each service: with its own sockets, or the host's `fetch`. */
@@ -52,7 +55,8 @@ export function createHttpClients(
   { clock, tracing, log }: { clock: Clock; tracing: Tracing; log: (line: LogLine) => void },
 ): HttpClients {
   const { tracing: { traceparentTo = [] } = {} } = options
-  const fetch = fetchOf(options)
+  const closing = new AbortController()
+  const fetch = fetchOf(options, closing.signal)
   const sockets: HttpSocket[] = []
   const openTracked = (service: ServiceName): Fetch => {
     const socket = openSocket({
@@ -80,6 +84,9 @@ export function createHttpClients(
         return tracing.suppressed(() => send(request))
       }
     },
-    close: async () => void (await Promise.all(sockets.map(socket => socket.close()))),
+    async close() {
+      closing.abort()
+      await Promise.all(sockets.map(socket => socket.close()))
+    },
   }
 }

@@ -5,7 +5,7 @@ import { isOnPostgres } from '../vocabulary/names.ts'
 const placeFlags = ['--config', '--store', '--keys', '--root-key-from']
 
 /** A quoted text, which is the host's; or a command, perhaps with its place or only its help. */
-const commandPattern = /"[^"]*"|(?<![\w./-])averba ([a-z-]+)(?: ([a-z][a-z-]*))?( --store \S+| --help)?/g
+const commandPattern = /"[^"]*"|(?<![\w./-])averba ([a-z-]+)(?: ([a-z][a-z-]*))?( --(?:store|config) \S+| --help)?/g
 
 /** Adds to the commands in a text the options by which the user named the log: a printed command works as it is. */
 export class PrintedCommands {
@@ -30,8 +30,9 @@ export class PrintedCommands {
       const group = this.#program?.commands.find(each => each.name() === first)
       const leaf = group?.commands.find(each => each.name() === second) ?? group
       const named = [...this.#given].find(([flag]) => flag === '--store' || flag === '--config')?.[0]
+      const isOpen = place === '' || place.startsWith(' --store <')
       // One that says where it is needs no more; one that takes places as arguments is not of this log.
-      if (!leaf || !named || !takes(leaf, named) || (place !== '' && !place.includes('<'))) return whole
+      if (!leaf || !named || !takes(leaf, named) || !isOpen) return whole
       const added = [...this.#given].map(([flag, value]) => (takes(leaf, flag) ? ` ${flag} ${value}` : ''))
       const end = leaf === group && second !== '' ? ` ${second}` : ''
       return `${whole.slice(0, whole.length - place.length - end.length)}${added.join('')}${end}`
@@ -49,6 +50,7 @@ const openAddress = /^postgres(ql)?:\/\/([^:@?]*@)?[^@]*$/i
 /** A value for a shell. What may have a password is not repeated, nor what has braces: those are places in a text. */
 export function showValue(value: string): string {
   const isSecret = isOnPostgres(value) && (!openAddress.test(value) || /password/i.test(value))
-  if (isSecret || /[{}']/.test(value)) return '<log>'
-  return /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value}'`
+  if (isSecret) return '<log>'
+  if (/[{}]/.test(value)) return '<file>'
+  return /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
-import { type AddressInfo, isIPv6, type Server } from 'node:net'
+import { type AddressInfo, isIP, isIPv6, type Server } from 'node:net'
 import { asDenied, deniedFlag, nodeErrorCode } from './connection-errors.ts'
 
 /**
@@ -33,10 +33,13 @@ interface Deno {
 async function checkPermission(host: string, port: number): Promise<void> {
   const { Deno } = globalThis as { readonly Deno?: Deno } // Where there is none, this process is no Deno.
   if (!Deno) return
-  // Deno asks for the address, not for the name.
+  const check = async (wanted: string) => {
+    if ((await Deno.permissions.request({ name: 'net', host: wanted })).state === 'granted') return
+    const words = `Requires net access to "${wanted}", run again with the --allow-net flag`
+    throw Object.assign(new Error(words), { name: 'NotCapable' })
+  }
+  // Deno asks for a name when it is looked up, and for its address when the server listens.
+  if (isIP(host) === 0) await check(host)
   const { address } = await lookup(host)
-  const wanted = `${isIPv6(address) ? `[${address}]` : address}:${port}`
-  if ((await Deno.permissions.request({ name: 'net', host: wanted })).state === 'granted') return
-  const words = `Requires net access to "${wanted}", run again with the --allow-net flag`
-  throw Object.assign(new Error(words), { name: 'NotCapable' })
+  await check(`${isIPv6(address) ? `[${address}]` : address}:${port}`)
 }

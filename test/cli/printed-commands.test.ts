@@ -25,7 +25,7 @@ test('a printed command names the log as the user did, and works as it is', asyn
   // Those take no such option, say where, are the host's words or are none.
   for (const text of [
     ...['averba plan', 'averba erase --store y', '"averba status"', 'averba effects', 'this version of averba works'],
-    ...['averba restore a b', '/averba status', 'averba log --help'],
+    ...['averba restore a b', '/averba status', 'averba log --help', 'averba doctor --config <file> --token'],
   ])
     expect(onFile(text)).toBe(text)
   const onServer = await complete('log --store postgres://db.local/a?schema=b --keys k')
@@ -37,6 +37,7 @@ test('a printed command names the log as the user did, and works as it is', asyn
   for (const secret of ['postgres://a:geheim@db.local/a', 'postgres://db.local/a?password=geheim'])
     expect((await complete(`log --store ${secret}`))('averba doctor')).toBe('averba doctor --store <log>')
   expect((await complete('plan --config c.ts'))('averba apply --hash 1')).toBe('averba apply --config c.ts --hash 1')
+  expect((await complete("plan --config it's.ts"))('averba apply')).toBe(String.raw`averba apply --config 'it'\''s.ts'`)
   expect((await complete('run --config a.ts b.ts'))('averba plan')).toBe('averba plan --config <file>')
   expect((await complete('plan'))('averba apply')).toBe('averba apply')
 })

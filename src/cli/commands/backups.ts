@@ -13,6 +13,7 @@ import type { Say } from '../language.ts'
 import { findLog, placeOptions, requireNamed, sourceOptions } from '../load-config.ts'
 import { logOptions } from '../options.ts'
 import { formatBytes, formatPendingEffects } from '../output.ts'
+import { showValue } from '../printed-commands.ts'
 import { createProgress, createStoppableProgress } from '../progress.ts'
 
 export const backupCommand = defineCommand({
@@ -131,6 +132,6 @@ function* formatLostErasures(say: Say, lost: RestoreResult['lostErasures'], stor
   yield ''
   yield say`WARNING: these people were erased after the backup, and are BACK. Erase them again before anything else:`
   for (const { subject, at } of lost)
-    yield say`erased ${at}: averba erase --store ${store} --subject ${subject} --actor <ref> --requester <ref> --legal-basis <text> --backups-kept <days>`
+    yield say`erased ${at}: averba erase --store ${showValue(store)} --subject ${subject} --actor <ref> --requester <ref> --legal-basis <text> --backups-kept <days>`
   yield ''
 }

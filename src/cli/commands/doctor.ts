@@ -26,7 +26,7 @@ export const doctorCommand = defineCommand({
     const { config, store } = source
     if (store !== undefined) {
       rejectOptions({ '--token': token || undefined }, option => ({
-        ...{ cannot: `Cannot use ${option} with --store`, hint: `It is for: averba doctor ${option}` },
+        ...{ cannot: `Cannot use ${option} with --store`, hint: `It is for: averba doctor --config <file> ${option}` },
       }))
       const onProgress = createProgress(terminal)
       const result = await diagnoseStore({ ...readLogOptions(store, source), isDeep, onProgress })

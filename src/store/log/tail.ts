@@ -80,6 +80,6 @@ export function busyLogError(): AverbaError {
 
 export function movedError(): AverbaError {
   return new AverbaError('MOVED', 'Cannot use this log: it was moved, and goes on elsewhere', {
-    hint: 'Use its new place. Of the commands, verify, export, replay, doctor and backup still work here. If the new place is lost, see averba resume',
+    hint: 'Use its new place. Of the commands, verify, replay, doctor and backup still work here. If the new place is lost, see averba resume',
   })
 }

@@ -41,7 +41,7 @@ test('a copy says where the keyring is and what to change, and the former place 
   const [store, to] = [await makeSampleStore(1), temporaryStore()]
   const keyring = `Its keyring is ${to}.keys.\nName the new place in each configuration: store. `
   await expectOutput(averba('copy', store, to), keyring)
-  const hint = `Use its new place. Of the commands, verify, export, replay, doctor and backup still work here. If the new place is lost, see averba resume --store ${store}\n`
+  const hint = `Use its new place. Of the commands, verify, replay, doctor and backup still work here. If the new place is lost, see averba resume --store ${store}\n`
   await expectFailure(averba('status', '--store', store), hint)
   for (const works of ['replay', 'backup x'])
     await expectOutput(averba(...works.replace('x', `${to}.x`).split(' '), '--store', store), '')

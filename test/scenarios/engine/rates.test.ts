@@ -116,9 +116,32 @@ test('postponed calls, and those that a list caused, do not wait until all lists
   expect(Date.parse(revocation?.at ?? '') - Date.parse(seen?.at ?? '')).toBeLessThan(90_000)
 })
 
-test("a host's fetch that never ends loses its place after the time of the call", async () => {
+function useFakeTimers(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
   onTestFinished(() => void vi.useRealTimers())
+}
+
+test("closing aborts what a host's fetch still waits for after 15 seconds", async () => {
+  useFakeTimers()
+  const sent = Promise.withResolvers<AbortSignal>()
+  const fetch = ({ signal }: Request) => {
+    sent.resolve(signal)
+    return new Promise<Response>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  }
+  const consentService = consentServiceWith({ timeoutMs: 120_000 })
+  const averba = await openEngine({ store: ':memory:', fetch, consentService, schedules: false })
+  const syncing = averba.consents.sync({ subject: await averba.consents.enrol({ cpf: cpfOf(1) }) })
+  const signal = await sent.promise
+  const closing = averba.close()
+  await vi.advanceTimersByTimeAsync(14_000)
+  expect(signal.aborted).toBe(false)
+  await vi.advanceTimersByTimeAsync(1_000)
+  await closing
+  expect([signal.aborted, (await syncing).status]).toEqual([true, 'pending'])
+})
+
+test("a host's fetch that never ends loses its place after the time of the call", async () => {
+  useFakeTimers()
   const hung = Promise.withResolvers<Request>()
   const never = new Promise<Response>(() => {})
   let calls = 0
