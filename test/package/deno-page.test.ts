@@ -93,6 +93,7 @@ test('a missing permission is an error of averba that names the flag, for a host
     opened: missing('--allow-write'),
     exported: missing('--allow-write'),
     listened: missing('net access to "127.0.0.1:8443", run again with the --allow-net'),
+    listenedByName: missing('net access to "localhost", run again with the --allow-net'),
     called: { code: '--allow-env', message },
     writing: expect.objectContaining({ ok: true }),
   })
