@@ -355,21 +355,6 @@ tellEach(
   story => play(story, { key: ({ body }) => String(body).slice(0, 1) }),
 )
 
-test('a notification is not handled before all its handlers are', async () => {
-  const { averba } = await given()
-  const states: unknown[] = []
-  const look = async () => void states.push(await statesOf(averba))
-  averba.notifications.handle(evento, 'crm', look)
-  averba.notifications.handle(evento, 'erp', async () => {
-    await expect.poll(async () => (await inboxOf(averba))[0]?.handlers.length).toBe(2)
-    await look()
-  })
-  await sendAll(averba, 1)
-  await averba.settle()
-  expect(states).toEqual([['received'], ['received']])
-  expect(await statesOf(averba)).toEqual(['handled'])
-})
-
 test('the result of a schema is passed to the handler; a mismatch fails without quoting the body', async () => {
   const { averba, said } = await given()
   const schema = z.array(z.object({ numeroCarga: z.string().transform(Number) }).strict())

@@ -194,7 +194,8 @@ test('a source that has not worked yet is read once a second at most', async () 
   const { source, ask } = givenSource()
   source.isDown = true
   const { averba, clock } = await openWorld({ averba: declaring(ask) })
-  for (let times = 0; times < 10; times++) expect(await statusOf(averba, 'forjada')).toBe(503)
+  for (let times = 0; times < 10; times++)
+    for (const about of [evento, `evento-${times}`]) expect(await statusOf(averba, 'forjada', about)).toBe(503)
   expect(source.asked).toBe(1)
   source.isDown = false
   await clock.advance(1_000)
