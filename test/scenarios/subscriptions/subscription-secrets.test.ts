@@ -107,15 +107,6 @@ test('another log with the same master adopts subscriptions of any generation', 
   expect(await actionsOf(other)).toEqual(['leave', 'leave'])
 })
 
-test('another master is drift of every derived secret', async () => {
-  const store = temporaryStore()
-  const { world } = await given({ averba: { store } })
-  const changed = { publicUrl, secretFrom: master.toUpperCase() }
-  const other = await openBeside(world, { store, subscriptions, receiver: changed })
-  const reason = 'the portal has other secrets'
-  expect((await other.subscriptions.plan()).changes).toMatchObject([{ reason }, { reason }])
-})
-
 test('a given secret is not rotated, and a short master is refused', async () => {
   const given = await openWorld({ averba: { subscriptions: [{ evento: one, chaveSecreta: 'dada' }], receiver } })
   await expect(given.averba.subscriptions.rotate(one)).rejects.toMatchObject({ code: 'REFUSED' })

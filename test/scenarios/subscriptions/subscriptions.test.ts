@@ -11,7 +11,7 @@ const subscriptions = [
   { evento: two, chaveSecreta: 'chave-dois' },
 ]
 
-async function given(options: WorldOptions = {}) {
+async function _given(options: WorldOptions = {}) {
   const world = await openWorld({ ...options, averba: { subscriptions } })
   return { world, averba: world.averba, made: await applyPlan(world.averba) }
 }
@@ -40,23 +40,6 @@ test('changed options change the portal, and nothing is deleted unless allowed',
   expect(await applyPlan(second, { deletions: 'allow' })).toMatchObject([{ state: 'active' }, { state: 'deleted' }])
   expect(await actionsOf(second)).toEqual(['leave'])
   expect(await second.subscriptions.list()).toHaveLength(1)
-})
-
-test('a registration whose answer was lost is found in the list and not repeated', async () => {
-  let posts = 0
-  const { averba, made } = await given({
-    intercept: async (request, forward) => {
-      const response = await forward(request)
-      if (request.method !== 'POST') return response
-      posts += 1
-      throw new Error('reset')
-    },
-  })
-  expect(made).toHaveLength(2)
-  expect(await actionsOf(averba)).toEqual(['leave', 'leave'])
-  expect(await averba.subscriptions.list()).toMatchObject([{ state: 'active' }, { state: 'active' }])
-  expect(await averba.effects.list({ state: 'unknown' })).toEqual([])
-  expect(posts).toBe(2)
 })
 
 test.each([
