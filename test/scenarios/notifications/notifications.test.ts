@@ -70,12 +70,15 @@ test('an event of 40 letters is named, whatever the letters', async () => {
 })
 
 test('a missing remote address and a consumed body are reported to the host', async () => {
-  const world = await given()
-  const { fetch } = world.averba.receiver
+  const { averba, lines } = await given()
+  const { fetch } = averba.receiver
   await expect(fetch(notification())).rejects.toMatchObject({ code: 'REMOTE_ADDRESS_MISSING' })
   const consumed = notification()
   await consumed.text()
   await expect(fetch(consumed, from)).rejects.toMatchObject({ code: 'BODY_CONSUMED' })
+  const detail = 'Cannot read the notification: its body was consumed before: Put the receiver before any body parser'
+  const message = 'a notification reached the receiver incomplete'
+  expect(lines).toContainEqual({ level: 'error', message, error: 'BODY_CONSUMED', detail, evento })
 })
 
 test('the same content within ten minutes is a copy, later it is a new notification', async () => {

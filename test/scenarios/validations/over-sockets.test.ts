@@ -1,21 +1,18 @@
-import { createServer } from 'node:https'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { openSocket } from '../../../src/adapters/http/transport.ts'
-import { type Averba, type AverbaOptions, type LogLine, serveReceivers, valueOf } from '../../../src/index.ts'
+import { type Averba, type AverbaOptions, serveReceivers, valueOf } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { type RunningServices, samples, startServices } from '../../../src/simulation/index.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
-import { earlyReadingReason } from '../../support/hastened.ts'
-import { listenUntilEnd } from '../../support/listen-until-end.ts'
 import { validate } from '../../support/open-validating.ts'
 import { hourMs } from '../../support/pass-time.ts'
-import { applyPlan, deliver, inboxOf, secretsAt } from '../../support/portal.ts'
+import { applyPlan, inboxOf, secretsAt } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase } from '../../support/use-database.ts'
 import { openEngine } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
-const publicUrl = 'https://receptor.exemplo.br/averba'
+const _publicUrl = 'https://receptor.exemplo.br/averba'
 const sources = ['127.0.0.0/8']
 
 let services: RunningServices
@@ -34,50 +31,6 @@ async function serve(receivers: Record<string, Averba['receiver']>): Promise<num
   onTestFinished(server.close)
   return server.port
 }
-
-test('notifications lost without a receiver are recovered once and handled', async () => {
-  const receiver = { publicUrl, sources, secretFrom: 'm'.repeat(32) }
-  const averba = await open({ receiver, subscriptions: [{ evento }] })
-  await applyPlan(averba)
-  services.connect('receptor.exemplo.br', 9) // No server listens there.
-  expect(await deliver(services, { numero: 1 })).toMatchObject([{ isDelivered: false }])
-  services.connect('receptor.exemplo.br', await serve({ '/averba': averba.receiver }))
-  expect(await deliver(services, { numero: 2 })).toMatchObject([{ isDelivered: true }])
-  const handled: string[] = []
-  averba.notifications.handle(evento, 'crm', async ({ origin, body, recipient }) => {
-    handled.push(`${origin} ${JSON.stringify(body)} ${recipient?.id}`)
-  })
-  for (let times = 0; times < 2; times++) await averba.subscriptions.recover()
-  await averba.settle()
-  expect(handled).toEqual([`delivered {"numero":2} ${samples.cnpj}`, 'recovered {"numero":1} undefined'])
-})
-
-test('notifications consumed by a body parser are recovered once and handled', async () => {
-  const subscriptions = [{ evento, chaveSecreta: 'uma-chave' }]
-  const receiver = { publicUrl: 'https://lido.exemplo.br/averba', sources }
-  const lines: LogLine[] = []
-  const averba = await open({ subscriptions, receiver, logger: line => void lines.push(line) })
-  await applyPlan(averba)
-  const handled: unknown[] = []
-  averba.notifications.handle(evento, 'crm', async ({ body }) => void handled.push(body))
-  const server = createServer(services.receiver, (incoming, outgoing) => {
-    incoming.once('data', () => averba.receiver.listener(incoming, outgoing))
-  })
-  services.connect('lido.exemplo.br', await listenUntilEnd(server))
-  const bodies = ['26BR1', '26BR2'].map(numero => ({ numero }))
-  for (const body of bodies) expect(await deliver(services, body)).toMatchObject([{ description: 'HTTP 500' }])
-  expect(lines).toContainEqual({
-    level: 'error',
-    message: 'a notification reached the receiver incomplete',
-    error: 'BODY_CONSUMED',
-    detail: 'Cannot read the notification: its body was consumed before: Put the receiver before any body parser',
-    evento,
-  })
-  await expect.poll(() => earlyReadingReason(averba)).toBe('unstored')
-  await averba.subscriptions.recover()
-  await averba.settle()
-  expect(handled).toEqual(bodies)
-})
 
 test('the tenants of one server have separate secrets and logs', async () => {
   const tenant = async (name: string) => {

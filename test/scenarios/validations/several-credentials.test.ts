@@ -10,7 +10,7 @@ import {
   openValidatingBeside,
   validate,
 } from '../../support/open-validating.ts'
-import { minuteMs, passTime } from '../../support/pass-time.ts'
+import { minuteMs } from '../../support/pass-time.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
@@ -80,22 +80,6 @@ test('a deferred token request is performed only under its own credential name',
     expect(asked).toEqual({ 'k-matriz': 4 + life, 'k-filial': 1 + life })
     await clock.advance(lifeMs)
   }
-})
-
-test('a renamed credential costs one token request per token, whatever the old name has pending', async () => {
-  const { clock, asked, open, validateNext, spend, defer } = givenGateway()
-  const before = await open('k', 'antiga')
-  await spend(before, 3)
-  await defer(before)
-  await before.close()
-  const after = await open('k', 'nova')
-  await passTime({ averba: after, clock }, minuteMs)
-  for (let life = 0; life < 4; life++) {
-    for (let n = 0; n < 3; n++) valueOf(await validateNext(after))
-    expect(asked).toEqual({ k: 4 + life })
-    await clock.advance(lifeMs)
-  }
-  expect(await after.effects.list({ state: 'deferred' })).toMatchObject([{ stream: 'token-antiga' }])
 })
 
 test.each([1, 9])('a stored token of another generation (%i) than recorded is replaced', async generation => {

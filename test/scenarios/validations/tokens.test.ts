@@ -44,16 +44,6 @@ test('200 operations in flight when the token ends cost one token request', asyn
   expect(world.tokenService.requests).toBe(2)
 })
 
-test('a simulated day of steady traffic costs at most 25 token requests', async () => {
-  const world = await openWorld()
-  for (let minute = 0; minute < 24 * 60; minute += 20) {
-    valueOf(await validate(world.averba, `at-${minute}`))
-    await world.clock.advance(20 * minuteMs)
-  }
-  expect(world.tokenService.requests).toBeGreaterThanOrEqual(24)
-  expect(world.tokenService.requests).toBeLessThanOrEqual(25)
-})
-
 test('two processes of one store request one token per expiry and per rejection', async () => {
   const services = await openServices()
   const store = temporaryStore()

@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
 import { samples } from '../../../src/simulation/index.ts'
-import { answering, busy } from '../../support/answers.ts'
+import { answering } from '../../support/answers.ts'
 import { isValidation, validate } from '../../support/open-validating.ts'
 import { hourMs, passTime } from '../../support/pass-time.ts'
 import { refuses } from '../../support/refuses.ts'
@@ -114,18 +114,6 @@ test.each([
   expect(inspect(error, { depth: null })).not.toMatch(/Mari|257744350|17.05/)
   const types = await Array.fromAsync(averba.log.read(), event => event.type)
   expect(types).toEqual(['log.began'])
-})
-
-test('a deferred call is not sent before its time, however often it is requested', async () => {
-  let calls = 0
-  const intercept = answering(isValidation, () => (++calls > 1 ? undefined : busy(60)))
-  const { averba, clock } = await openWorld({ intercept })
-  expect(await validate(averba, 'p1')).toMatchObject({ status: 'deferred', retryAt: '2026-11-20T12:01:00.000Z' })
-  expect(await validate(averba, 'p1')).toMatchObject({ status: 'deferred', replayed: true })
-  expect(calls).toBe(1)
-  await clock.advance(60_000)
-  expect(await validate(averba, 'p1')).toMatchObject({ status: 'settled', replayed: true })
-  expect(calls).toBe(2)
 })
 
 test('a late 401 does not request a token again', async () => {
