@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Notification } from '../../../src/index.ts'
+import type { HandlerCall, Notification } from '../../../src/index.ts'
 import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
 import { notify } from '../../support/notify.ts'
 import { inboxOf } from '../../support/portal.ts'
@@ -26,7 +26,7 @@ async function given() {
 
 const numberOf = ({ body }: Notification) => (body as { n: number }).n
 
-test('a handler that hangs fails after a minute, and the next notification is handled', async () => {
+test('a handler that hangs fails after a minute, a follower after its own time, and others are handled', async () => {
   const { averba, clock, notify } = await given()
   const calls: number[] = []
   const aborted: number[] = []
@@ -37,6 +37,12 @@ test('a handler that hangs fails after a minute, and the next notification is ha
     signal.addEventListener('abort', () => aborted.push(clock.now()))
     await never()
   })
+  const reasons: unknown[] = []
+  const hang = (_: unknown, { signal }: HandlerCall) => {
+    signal.addEventListener('abort', () => reasons.push(signal.reason.message))
+    return never()
+  }
+  averba.log.follow('mail', ['notification.received'], hang, { timeoutMs: 2_000 })
   const began = clock.now()
   for (const n of [1, 2]) await notify(n)
   await expect.poll(() => calls).toEqual([1])
@@ -45,6 +51,7 @@ test('a handler that hangs fails after a minute, and the next notification is ha
   await clock.advance(1)
   await expect.poll(() => calls).toEqual([1, 2])
   expect(aborted).toEqual([began + 60_000])
+  expect(new Set(reasons)).toEqual(new Set(['It took longer than 2000 ms']))
   const states = async () => (await inboxOf(averba)).map(({ state, handlers }) => [state, handlers[0]?.reason])
   await expect.poll(states).toEqual([
     ['failing', 'It took longer than 60000 ms'],
@@ -53,29 +60,6 @@ test('a handler that hangs fails after a minute, and the next notification is ha
   // It is retried like any other failure.
   await clock.advance(1_000)
   await expect.poll(() => calls).toEqual([1, 2, 1])
-})
-
-test('a follower that hangs is retried and then parked, and never skips its event', async () => {
-  const { averba, clock } = await given()
-  const reasons: unknown[] = []
-  averba.log.follow(
-    'crm',
-    ['subject.enrolled'],
-    (_, { signal }) => {
-      signal.addEventListener('abort', () => reasons.push(signal.reason.message))
-      return never()
-    },
-    { timeoutMs: 2_000 },
-  )
-  await averba.consents.enrol({ cpf })
-  const look = async () => {
-    await clock.advance(60_000)
-    return (await averba.log.followers())[0]
-  }
-  await expect
-    .poll(look, { interval: 2, timeout: 20_000 })
-    .toMatchObject({ isParked: true, attempts: 8, reason: 'It took longer than 2000 ms', position: 1 })
-  expect(reasons).toEqual(Array.from({ length: 8 }, () => 'It took longer than 2000 ms'))
 })
 
 test.each([0, 1.5, 86_400_001, Number.NaN])('a timeoutMs of %s is refused', async timeoutMs => {

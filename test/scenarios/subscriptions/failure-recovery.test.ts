@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { diagnoseStore, valueOf, verifyLog } from '../../../src/index.ts'
 import { seededEntropy, type World } from '../../../src/simulation/index.ts'
-import { dayMs, minuteMs, passTime } from '../../support/pass-time.ts'
+import { dayMs, minuteMs } from '../../support/pass-time.ts'
 import { bodiesOf, callPortal, inboxOf, openBeside } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
@@ -144,22 +144,6 @@ test('failures of foreign events are kept, but not in the inbox', async () => {
   await averba.subscriptions.recover()
   expect(await averba.subscriptions.failures()).toMatchObject([{ evento: 'alheio', recovery: null }])
   expect(await inboxOf(averba)).toEqual([])
-})
-
-test('a notification answered too late causes a reading of the failure records', async () => {
-  const { averba, clock, requests } = await openSubscribed()
-  const headers = { 'event-type': evento, secret: 'chave-um' }
-  const body = new ReadableStream({ start: controller => controller.enqueue(Buffer.from('{')) })
-  const init = { method: 'POST', headers, body, duplex: 'half' }
-  const request = new Request('https://receptor.exemplo.br/averba', init as RequestInit) // The types lack duplex.
-  const answering = averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })
-  await expect.poll(() => clock.sleeping).toBeGreaterThan(0)
-  await clock.advance(3_000)
-  expect((await answering).status).toBe(503)
-  const due = () => averba.due('2026-11-20T12:01:00.000Z')
-  await expect.poll(due).toMatchObject([{ what: 'call', at: '2026-11-20T12:00:13.000Z' }])
-  await passTime({ averba, clock }, 10_000)
-  expect(requests.filter(each => each.path.includes('falhas?data=20112026'))).toHaveLength(1)
 })
 
 test('a recovered notification has the time of its failure and no recipient, in handlers too', async () => {

@@ -169,7 +169,7 @@ async function givenRestored(rotations: number) {
   return { world, averba, leaked, current: await secretAt(), secretAt }
 }
 
-test.each([1, 2, 20])('a secret rotated %i times since a backup is never rotated back', async rotations => {
+test.each([1, 20])('a secret rotated %i times since a backup is never rotated back', async rotations => {
   const { world, averba, leaked, current, secretAt } = await givenRestored(rotations)
   const asDeclared = { action: 'leave', reason: 'it is as declared' }
   expect((await averba.subscriptions.plan()).changes).toMatchObject([asDeclared, asDeclared])

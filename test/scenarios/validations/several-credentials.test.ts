@@ -152,8 +152,8 @@ async function tokensFor(urls: readonly string[]): Promise<number> {
   return tokenService.issued
 }
 
-test.each(['gateway.exemplo.br:443', 'GATEWAY.exemplo.br'])('a gateway spelled %s has the same token', async at => {
-  expect(await tokensFor(['https://gateway.exemplo.br/token', `https://${at}/token`])).toBe(1)
+test('a gateway whose address is spelled in another way has the same token', async () => {
+  expect(await tokensFor(['https://gateway.exemplo.br/token', 'https://GATEWAY.exemplo.br:443/token'])).toBe(1)
 })
 
 test('processes that replace the token of each other do so at a limited rate', async () => {

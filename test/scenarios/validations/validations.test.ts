@@ -116,25 +116,6 @@ test.each([
   expect(types).toEqual(['log.began'])
 })
 
-test('a late 401 does not request a token again', async () => {
-  const late = Promise.withResolvers<void>()
-  let calls = 0
-  const world = await openWorld({
-    intercept: answering(isValidation, async () => {
-      if (++calls === 1) await late.promise
-      return Response.json({}, { status: 401 })
-    }),
-  })
-  const slow = validate(world.averba, 'slow')
-  await expect.poll(() => calls).toBe(1)
-  expect(await validate(world.averba, 'quick')).toMatchObject({ status: 'deferred' })
-  expect(world.tokenService.requests).toBe(2)
-  late.resolve()
-  const reason = 'the gateway returned the rejected token again'
-  expect(await slow).toMatchObject({ status: 'deferred', reason })
-  expect(world.tokenService.requests).toBe(2)
-})
-
 test.each([400, 401])('a value that the service quotes as its code (%i) is never stored in clear', async status => {
   let quoted = ''
   const { averba, clock, lines } = await openWorld({
