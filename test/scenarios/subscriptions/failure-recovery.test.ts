@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { diagnoseStore, valueOf, verifyLog } from '../../../src/index.ts'
 import { seededEntropy, type World } from '../../../src/simulation/index.ts'
-import { dayMs, minuteMs } from '../../support/pass-time.ts'
+import { dayMs } from '../../support/pass-time.ts'
 import { bodiesOf, callPortal, inboxOf, openBeside } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
-import { answerLate, evento, lose, notify, openSubscribed, subscriptions, tell } from './story.ts'
+import { evento, lose, notify, openSubscribed, subscriptions, tell } from './story.ts'
 
 const other = 'talp-altsit-lpco-anu'
 const basis = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
@@ -76,22 +76,6 @@ test('the content of foreign and unrecovered failures is destroyed by retention'
   await keeping.settle()
   await keeping.close()
   expect(await contents()).toEqual(['', ''])
-})
-
-test('content for another recipient, or after the lost answer, does not affect the match', async () => {
-  const [blocked, released] = [{ situacao: 'BLOQUEADA' }, { situacao: 'LIBERADA' }]
-  const world = await openSubscribed()
-  const { clock, portal } = world
-  await notify(world, blocked)
-  await clock.advance(minuteMs)
-  await portal.notify({ evento, destinatarioTipo: 'CNPJ', destinatarioId: '00000000000191', body: released })
-  await clock.advance(minuteMs)
-  await answerLate(world, blocked)
-  await notify(world, released)
-  expect(await recoverToday(world)).toMatchObject({ recovered: 0, stored: 1 })
-  await clock.advance(minuteMs)
-  await answerLate(world, { ...released, n: 1 })
-  expect(await recoverToday(world)).toMatchObject({ recovered: 0, stored: 1 })
 })
 
 test.each([

@@ -40,6 +40,15 @@ test('derived secrets are printable, short and different for each event, and nei
   for (const secret of [...secrets, master]) expect(bytes.includes(secret)).toBe(false)
 })
 
+test('tenants with one master have secrets of their own, and none accepts those of another', async () => {
+  // The address derives other secrets from it.
+  const open = (name: string) => given({ averba: { receiver: { ...receiver, publicUrl: `${publicUrl}/${name}` } } })
+  const [north, south] = [await open('norte'), await open('sul')]
+  const [ofNorth, ofSouth] = [await north.secretAt(), await south.secretAt()]
+  expect([await statusOf(north.averba, ofNorth), await statusOf(south.averba, ofSouth)]).toEqual([200, 200])
+  expect([await statusOf(north.averba, ofSouth), await statusOf(south.averba, ofNorth)]).toEqual([401, 401])
+})
+
 test('a rotation with another declared endpoint is refused until plan and apply', async () => {
   const store = temporaryStore()
   const { world } = await given({ averba: { store } })
@@ -94,17 +103,6 @@ test.each([
   expect((await averba.subscriptions.list())[0]).toMatchObject({ generation, areSecretsOurs: true })
   expect(await actionsOf(averba)).toEqual(['leave', 'leave'])
   expect(await statusOf(averba, await secretAt())).toBe(200)
-})
-
-test('another log with the same master adopts subscriptions of any generation', async () => {
-  const { world, rotate } = await given()
-  await rotate()
-  await rotate()
-  const other = await openBeside(world, { subscriptions, receiver })
-  expect(await actionsOf(other)).toEqual(['adopt', 'adopt'])
-  await applyPlan(other)
-  expect(await other.subscriptions.list()).toMatchObject([{ generation: 3 }, { generation: 1 }])
-  expect(await actionsOf(other)).toEqual(['leave', 'leave'])
 })
 
 test('a given secret is not rotated, and a short master is refused', async () => {

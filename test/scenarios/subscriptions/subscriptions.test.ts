@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openAverba } from '../../../src/index.ts'
 import type { WorldOptions } from '../../../src/simulation/index.ts'
-import { actionsOf, applyPlan, callPortal, openBeside } from '../../support/portal.ts'
+import { actionsOf, applyPlan, openBeside } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
@@ -15,13 +15,6 @@ async function _given(options: WorldOptions = {}) {
   const world = await openWorld({ ...options, averba: { subscriptions } })
   return { world, averba: world.averba, made: await applyPlan(world.averba) }
 }
-
-test('a plan is refused once the portal has changed', async () => {
-  const world = await openWorld({ averba: { subscriptions } })
-  const plan = await world.averba.subscriptions.plan()
-  await callPortal(world, 'POST', { evento: 'outro', endpoint: 'https://outro.exemplo.br/' })
-  await expect(world.averba.subscriptions.apply(plan)).rejects.toMatchObject({ code: 'STALE_PLAN' })
-})
 
 test('changed options change the portal, and nothing is deleted unless allowed', async () => {
   const world = await openWorld()

@@ -162,20 +162,3 @@ test('processes that replace the token of each other do so at a limited rate', a
   expect(tokens).toBeGreaterThan(10)
   expect(tokens).toBeLessThanOrEqual(1 + 2 * (10 + 1))
 })
-
-test('the secrets are read once, however many credentials were refused before', async () => {
-  const [clock, store] = [new VirtualClock(), temporaryStore()]
-  let asked = 0
-  const fetch = async () => Response.json({}, { status: 401 })
-  const consumerSecret = async () => `segredo ${++asked > 0}`
-  let most = 0
-  for (let key = 0; key < 6; key++) {
-    const averba = await openValidating({ store, clock, fetch }, { consumerKey: `chave-${key}`, consumerSecret })
-    asked = 0
-    await clock.finish(validate(averba, `v-${key}`))
-    most = Math.max(most, asked)
-    await averba.close()
-  }
-  expect(most).toBeGreaterThan(0)
-  expect(most).toBeLessThan(6)
-})

@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
 import { samples } from '../../../src/simulation/index.ts'
-import { answering } from '../../support/answers.ts'
+import { answering, busy } from '../../support/answers.ts'
 import { isValidation, validate } from '../../support/open-validating.ts'
 import { hourMs, passTime } from '../../support/pass-time.ts'
 import { refuses } from '../../support/refuses.ts'
@@ -114,6 +114,11 @@ test.each([
   expect(inspect(error, { depth: null })).not.toMatch(/Mari|257744350|17.05/)
   const types = await Array.fromAsync(averba.log.read(), event => event.type)
   expect(types).toEqual(['log.began'])
+})
+
+test('a service that asks for an excessive wait is asked again after a day', async () => {
+  const { averba } = await openWorld({ intercept: answering(isValidation, () => busy(365 * 86_400, 503)) })
+  expect(await validate(averba, 'p1')).toMatchObject({ status: 'deferred', retryAt: '2026-11-21T12:00:00.000Z' })
 })
 
 test.each([400, 401])('a value that the service quotes as its code (%i) is never stored in clear', async status => {
