@@ -80,6 +80,17 @@ describe.each([
     expect(await bodiesOf(averba)).toEqual([{ numero: 1 }, { numero: 2 }])
   })
 
+  test('a wrong secret is refused, nothing is stored, and the failure record has the content', async () => {
+    const { averba, notify } = await given({ kind: 'wrongSecret', times: 1 })
+    expect(await notify(1)).toMatchObject([{ isDelivered: false, description: 'HTTP 401' }])
+    expect(await inboxOf(averba)).toEqual([])
+    const [failure] = await averba.subscriptions.failures()
+    expect(failure).toMatchObject({ evento, descricao: 'HTTP 401', conteudo: '{"numero":1}' })
+    expect(await averba.subscriptions.list()).toMatchObject([{ health: 'failing', failures: 1 }])
+    await notify(2)
+    expect(await bodiesOf(averba)).toEqual([{ numero: 2 }])
+  })
+
   const failed = 'Falha de entrega'
   const untrusted = 'o certificado do receptor não é de uma autoridade conhecida (UNABLE_TO_VERIFY_LEAF_SIGNATURE)'
   test.each([

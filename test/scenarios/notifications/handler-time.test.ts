@@ -27,7 +27,7 @@ async function given() {
 
 const numberOf = ({ body }: Notification) => (body as { n: number }).n
 
-test('what hangs fails after a minute or its own time, also if the clock is set back, and the next is handled', async () => {
+test('a handler that hangs fails after a minute, and the next notification is handled', async () => {
   const { averba, clock, notify } = await given()
   const calls: number[] = []
   const aborted: number[] = []

@@ -117,6 +117,39 @@ test('results in a row are committed together; only a crash repeats their calls'
   expect(new Set(handled).size).toBe(40)
 })
 
+test('a failed notification is retried with growing waits, then parked, without delaying others', async () => {
+  const { averba, clock, said } = await given()
+  const tried: number[] = []
+  const started = clock.now()
+  const seen = handle(averba, n => {
+    if (n !== 2) return
+    tried.push((clock.now() - started) / 1_000)
+    throw new RangeError('12ABC34501DE35')
+  })
+  await sendAll(averba, 1, 2, 3)
+  await averba.settle()
+  expect(seen).toEqual([1, 3])
+  expect(await inboxOf(averba, { state: 'failing' })).toMatchObject([
+    { handlers: [{ handler: 'crm', state: 'failing', attempts: 1, reason: 'RangeError' }] },
+  ])
+  // Each wait is looked at a second before its end too, and no call follows the last.
+  for (const wait of [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]) {
+    await passTime({ averba, clock }, (wait - 1) * 1_000)
+    await passTime({ averba, clock }, 1_000)
+  }
+  expect(tried).toEqual([0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 1_023, 1_923])
+  const [parked] = await inboxOf(averba, { state: 'parked' })
+  expect(parked).toMatchObject({ body: { n: 2 }, handlers: [{ state: 'parked', attempts: 12 }] })
+  const named = { evento, handler: 'crm', notification: parked?.id, error: 'RangeError' }
+  expect(said.filter(line => line.handler === 'crm')).toMatchObject([
+    ...[1, 2, 4, 8].map(attempt => ({ message: 'a handler failed for a notification', ...named, attempt })),
+    { message: 'a notification is parked', ...named, attempt: 12 },
+  ])
+  await sendAll(averba, 4)
+  await averba.settle()
+  expect(seen).toEqual([1, 3, 4])
+})
+
 test('the host gets the error of a handler, and the log does not', async () => {
   const { averba, said } = await given()
   const failed: HandlerError[] = []

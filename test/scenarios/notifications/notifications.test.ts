@@ -125,6 +125,13 @@ test.each<[string, string, unknown]>([
   expect([handed, listed]).toEqual([[[JSON.stringify(body), text]], [[[JSON.stringify(body), text], 'handled']]])
 })
 
+test('many concurrent copies are all acknowledged and are one notification', async () => {
+  const world = await given()
+  const statuses = await Promise.all(Array.from({ length: 300 }, () => answerTo(world)))
+  expect(new Set(statuses)).toEqual(new Set([200]))
+  expect(await inbox(world)).toMatchObject([{ copies: 300 }])
+})
+
 test('an event name with a CPF in any form is not stored in clear', async () => {
   const world = await given()
   const person = { 'destinatario-tipo': 'cpf', 'destinatario-id': '257.744.350-16' }

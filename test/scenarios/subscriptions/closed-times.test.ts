@@ -78,7 +78,7 @@ test('a stop at another time of day is retried like other failures', async () =>
 test.each([
   ['a block', block, '10:20', blockEnds],
   ['the nightly stop', stop, '01:10', stopEnds],
-])('%s stops every process of the store until it ends, also one that starts later', async (_, code, time, until) => {
+])('%s is remembered after a restart, and nothing is sent until it ends', async (_, code, time, until) => {
   const store = temporaryStore()
   const [one, other] = [await givenPortalAt(time, store), await givenPortalAt(time, store)]
   expect(await one.ask(code)).toMatchObject({ dueAt: until })

@@ -145,6 +145,26 @@ test('a registration whose answer was lost is found even if the secret has chang
   expect(sent(world, 'POST')).toBe(1)
 })
 
+test('a change at the portal is drift, recorded once without secrets, and fixed by a plan', async () => {
+  const world = await openWorld({ averba: { subscriptions } })
+  const { averba } = world
+  const id = await applyFirst(averba)
+  const wrong = { id, evento: one, endpoint: 'https://errado.exemplo.br/', chaveSecreta: 'chave-alheia' }
+  await callPortal(world, 'PUT', wrong, `/${id}`)
+  const plan = await averba.subscriptions.plan()
+  await averba.subscriptions.plan()
+  expect(plan.changes[0]).toMatchObject({ action: 'change', reason: 'the portal has another endpoint, other secrets' })
+  expect(await averba.subscriptions.list()).toMatchObject([
+    { endpoint: 'https://errado.exemplo.br/', areSecretsOurs: false },
+    { areSecretsOurs: true },
+  ])
+  const drifts = await eventsOf(world, 'subscription.drifted')
+  expect(drifts).toHaveLength(1)
+  expect(JSON.stringify([drifts, plan, String(plan)])).not.toMatch(/chave-um|chave-alheia/)
+  await applyPlan(averba)
+  expect(await actionsOf(averba)).toEqual(['leave', 'leave'])
+})
+
 test.each([
   ['not declared', [first]],
   ['declared too', subscriptions],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openAverba } from '../../../src/index.ts'
 import type { WorldOptions } from '../../../src/simulation/index.ts'
-import { actionsOf, applyPlan, openBeside } from '../../support/portal.ts'
+import { actionsOf, applyPlan, callPortal, openBeside } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
@@ -11,10 +11,17 @@ const subscriptions = [
   { evento: two, chaveSecreta: 'chave-dois' },
 ]
 
-async function _given(options: WorldOptions = {}) {
+async function given(options: WorldOptions = {}) {
   const world = await openWorld({ ...options, averba: { subscriptions } })
   return { world, averba: world.averba, made: await applyPlan(world.averba) }
 }
+
+test('a plan is refused once the portal has changed', async () => {
+  const world = await openWorld({ averba: { subscriptions } })
+  const plan = await world.averba.subscriptions.plan()
+  await callPortal(world, 'POST', { evento: 'outro', endpoint: 'https://outro.exemplo.br/' })
+  await expect(world.averba.subscriptions.apply(plan)).rejects.toMatchObject({ code: 'STALE_PLAN' })
+})
 
 test('changed options change the portal, and nothing is deleted unless allowed', async () => {
   const world = await openWorld()
@@ -33,6 +40,23 @@ test('changed options change the portal, and nothing is deleted unless allowed',
   expect(await applyPlan(second, { deletions: 'allow' })).toMatchObject([{ state: 'active' }, { state: 'deleted' }])
   expect(await actionsOf(second)).toEqual(['leave'])
   expect(await second.subscriptions.list()).toHaveLength(1)
+})
+
+test('a registration whose answer was lost is found in the list and not repeated', async () => {
+  let posts = 0
+  const { averba, made } = await given({
+    intercept: async (request, forward) => {
+      const response = await forward(request)
+      if (request.method !== 'POST') return response
+      posts += 1
+      throw new Error('reset')
+    },
+  })
+  expect(made).toHaveLength(2)
+  expect(await actionsOf(averba)).toEqual(['leave', 'leave'])
+  expect(await averba.subscriptions.list()).toMatchObject([{ state: 'active' }, { state: 'active' }])
+  expect(await averba.effects.list({ state: 'unknown' })).toEqual([])
+  expect(posts).toBe(2)
 })
 
 test.each([

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
-import { valueOf } from '../../../src/index.ts'
+import { type Averba, valueOf } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
 import { answering, busy, holdingAnswer } from '../../support/answers.ts'
 import { checkOf } from '../../support/check-of.ts'
@@ -105,6 +105,30 @@ test('a service that refuses every token causes one token request per wait and n
   for (let n = 0; n < 100; n++) valueOf(await validate(averba, `v${n}`))
   expect(validationService.answered).toBe(100)
   expect(await checkOf(averba, 'token')).toMatchObject({ ok: true })
+})
+
+test('stores of one contract lose no call when a new token ends the older one', async () => {
+  const world = await openWorld({ policies: { tokenService: { reissue: 'revoke' } } })
+  let requests = 0
+  const open = () =>
+    openValidatingBeside(world, {
+      async fetch(request) {
+        // The requests overtake each other.
+        for (let turns = (requests++ * 7) % 11; turns > 0; turns--) await new Promise(setImmediate)
+        return world.reach[isToken(request) ? 'tokenService' : 'validationService'](request)
+      },
+    })
+  const tenants = [await open(), await open(), await open()]
+  const work = async (tenant: Averba) => {
+    for (let i = 0; i < 20; i++) expect(await validate(tenant, `v-${i}`)).not.toMatchObject({ status: 'declined' })
+  }
+  await Promise.all(tenants.map(work))
+  for (let minutes = 0; minutes < 60; minutes++) {
+    await world.clock.advance(minuteMs)
+    for (const tenant of tenants) await tenant.settle()
+  }
+  for (const tenant of tenants) for (let i = 0; i < 20; i++) valueOf(await validate(tenant, `v-${i}`))
+  expect(world.validationService.answered).toBe(60)
 })
 
 test('processes with the old and the new secret share each token, and the old one asks once after the change', async () => {

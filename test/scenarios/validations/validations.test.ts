@@ -116,6 +116,37 @@ test.each([
   expect(types).toEqual(['log.began'])
 })
 
+test('a deferred call is not sent before its time, however often it is requested', async () => {
+  let calls = 0
+  const intercept = answering(isValidation, () => (++calls > 1 ? undefined : busy(60)))
+  const { averba, clock } = await openWorld({ intercept })
+  expect(await validate(averba, 'p1')).toMatchObject({ status: 'deferred', retryAt: '2026-11-20T12:01:00.000Z' })
+  expect(await validate(averba, 'p1')).toMatchObject({ status: 'deferred', replayed: true })
+  expect(calls).toBe(1)
+  await clock.advance(60_000)
+  expect(await validate(averba, 'p1')).toMatchObject({ status: 'settled', replayed: true })
+  expect(calls).toBe(2)
+})
+
+test('a late 401 does not request a token again', async () => {
+  const late = Promise.withResolvers<void>()
+  let calls = 0
+  const world = await openWorld({
+    intercept: answering(isValidation, async () => {
+      if (++calls === 1) await late.promise
+      return Response.json({}, { status: 401 })
+    }),
+  })
+  const slow = validate(world.averba, 'slow')
+  await expect.poll(() => calls).toBe(1)
+  expect(await validate(world.averba, 'quick')).toMatchObject({ status: 'deferred' })
+  expect(world.tokenService.requests).toBe(2)
+  late.resolve()
+  const reason = 'the gateway returned the rejected token again'
+  expect(await slow).toMatchObject({ status: 'deferred', reason })
+  expect(world.tokenService.requests).toBe(2)
+})
+
 test('a service that asks for an excessive wait is asked again after a day', async () => {
   const { averba } = await openWorld({ intercept: answering(isValidation, () => busy(365 * 86_400, 503)) })
   expect(await validate(averba, 'p1')).toMatchObject({ status: 'deferred', retryAt: '2026-11-21T12:00:00.000Z' })
