@@ -51,12 +51,6 @@ test('after a clock was a day ahead, the same content eleven minutes later is no
   expect(await copiesOf(averba)).toEqual([1, 2, 1, 2])
 })
 
-test('events whose names are redacted because of a CPF are not copies of each other', async () => {
-  const { averba } = await given()
-  for (const name of ['52998224725', 'e-25774435016', '52998224725']) await deliver(averba, name)
-  expect(await copiesOf(averba)).toEqual([2, 1])
-})
-
 test.each([
   ['nothing is', []],
   ['the notification is', ['notification.body']],

@@ -124,7 +124,7 @@ test.each(['20-11-2027 09:00:00', '20-11-2020 09:00:00'])(
 test('reading failures yields, however many notifications have the same length', async () => {
   const world = await openSubscribed()
   const { averba } = world
-  const stored = 1_000
+  const stored = 300
   for (let i = 0; i < stored; i++) await notify(world, { n: 10_000 + i })
   await lose(world, { n: 20_000 })
   const { turns } = await countTurns(async () => averba.subscriptions.failures({ recover: true }))

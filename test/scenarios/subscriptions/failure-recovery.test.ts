@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { diagnoseStore, valueOf, verifyLog } from '../../../src/index.ts'
 import { seededEntropy, type World } from '../../../src/simulation/index.ts'
-import { dayMs, minuteMs, passTime } from '../../support/pass-time.ts'
+import { dayMs } from '../../support/pass-time.ts'
 import { bodiesOf, callPortal, inboxOf, openBeside } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
-import { answerLate, evento, lose, notify, openSubscribed, subscriptions, tell } from './story.ts'
+import { evento, lose, notify, openSubscribed, subscriptions, tell } from './story.ts'
 
 const other = 'talp-altsit-lpco-anu'
 const basis = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
@@ -19,16 +19,6 @@ async function answerLateTo({ faults, portal, samples }: World, body: object): P
   const about = { evento, destinatarioTipo: 'CPF', destinatarioId: samples.cpf } as const
   expect(await portal.notify({ ...about, body })).toMatchObject([{ isDelivered: false }])
 }
-
-test('a recovered notification is not recovered again after its person was erased', async () => {
-  const world = await openSubscribed()
-  const { averba, samples } = world
-  await answerLateTo(world, { numero: '26BR1' })
-  expect(await recoverToday(world)).toMatchObject({ stored: 1 })
-  await averba.subjects.erase({ cpf: samples.cpf }, basis)
-  expect(await recoverToday(world)).toMatchObject({ read: 1, recovered: 0, stored: 0 })
-  expect(await inboxOf(averba)).toMatchObject([{ origin: 'delivered', body: null }])
-})
 
 test('the content of a failure is not kept beside its notification, and is erased with the person', async () => {
   const store = temporaryStore()
@@ -55,7 +45,9 @@ test('the content of a failure is not kept beside its notification, and is erase
   expect(await contents()).toEqual([JSON.stringify(body), JSON.stringify({ ...body, n: 2 })])
   await averba.subjects.erase({ cpf }, basis)
   expect(await contents()).toEqual(['', ''])
-  await averba.subscriptions.recover()
+  expect(await recoverToday(world)).toMatchObject({ read: 2, recovered: 0, stored: 0 })
+  const erased = { origin: 'delivered', body: null }
+  expect(await inboxOf(averba)).toMatchObject([erased, erased])
   expect(await contents()).toEqual(['', ''])
   for (const { differences } of await averba.rebuild()) expect(differences).toBe(0)
   await world.close()
@@ -84,22 +76,6 @@ test('the content of foreign and unrecovered failures is destroyed by retention'
   await keeping.settle()
   await keeping.close()
   expect(await contents()).toEqual(['', ''])
-})
-
-test('content for another recipient, or after the lost answer, does not affect the match', async () => {
-  const [blocked, released] = [{ situacao: 'BLOQUEADA' }, { situacao: 'LIBERADA' }]
-  const world = await openSubscribed()
-  const { clock, portal } = world
-  await notify(world, blocked)
-  await clock.advance(minuteMs)
-  await portal.notify({ evento, destinatarioTipo: 'CNPJ', destinatarioId: '00000000000191', body: released })
-  await clock.advance(minuteMs)
-  await answerLate(world, blocked)
-  await notify(world, released)
-  expect(await recoverToday(world)).toMatchObject({ recovered: 0, stored: 1 })
-  await clock.advance(minuteMs)
-  await answerLate(world, { ...released, n: 1 })
-  expect(await recoverToday(world)).toMatchObject({ recovered: 0, stored: 1 })
 })
 
 test.each([
@@ -152,22 +128,6 @@ test('failures of foreign events are kept, but not in the inbox', async () => {
   await averba.subscriptions.recover()
   expect(await averba.subscriptions.failures()).toMatchObject([{ evento: 'alheio', recovery: null }])
   expect(await inboxOf(averba)).toEqual([])
-})
-
-test('a notification answered too late causes a reading of the failure records', async () => {
-  const { averba, clock, requests } = await openSubscribed()
-  const headers = { 'event-type': evento, secret: 'chave-um' }
-  const body = new ReadableStream({ start: controller => controller.enqueue(Buffer.from('{')) })
-  const init = { method: 'POST', headers, body, duplex: 'half' }
-  const request = new Request('https://receptor.exemplo.br/averba', init as RequestInit) // The types lack duplex.
-  const answering = averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })
-  await expect.poll(() => clock.sleeping).toBeGreaterThan(0)
-  await clock.advance(3_000)
-  expect((await answering).status).toBe(503)
-  const due = () => averba.due('2026-11-20T12:01:00.000Z')
-  await expect.poll(due).toMatchObject([{ what: 'call', at: '2026-11-20T12:00:13.000Z' }])
-  await passTime({ averba, clock }, 10_000)
-  expect(requests.filter(each => each.path.includes('falhas?data=20112026'))).toHaveLength(1)
 })
 
 test('a recovered notification has the time of its failure and no recipient, in handlers too', async () => {

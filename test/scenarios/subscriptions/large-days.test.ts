@@ -36,18 +36,18 @@ async function givenLost(count: number, contentLength: number, failuresBytesMax?
 }
 
 test('a day of 5 MiB is recovered completely and only once', async () => {
-  const { averba, inbox } = await givenLost(1_000, 5_200)
+  const { averba, inbox } = await givenLost(200, 26_000)
   const recover = async () => (await averba.subscriptions.recover(day)).map(valueOf)[1]
-  expect(await recover()).toMatchObject({ day, read: 1_000, recovered: 1_000, stored: 0, unreadable: 0 })
-  expect(await inbox()).toBe(1_000)
-  expect(await recover()).toMatchObject({ read: 1_000, recovered: 0, stored: 0 })
-  expect(await averba.subscriptions.failures({ day })).toHaveLength(1_000)
+  expect(await recover()).toMatchObject({ day, read: 200, recovered: 200, stored: 0, unreadable: 0 })
+  expect(await inbox()).toBe(200)
+  expect(await recover()).toMatchObject({ read: 200, recovered: 0, stored: 0 })
+  expect(await averba.subscriptions.failures({ day })).toHaveLength(200)
 })
 
 test('failures are accepted up to the size limit; a longer list of anything else is not', async () => {
   const record = { id: 1, data: '20-11-2026 08:00:00', descricao: '', evento, conteudo: '{}' }
-  const records = Array.from({ length: 50_000 }, (_, id) => ({ ...record, id }))
-  expect((await readFailures(JSON.stringify(records)))?.items).toHaveLength(50_000)
+  const records = Array.from({ length: 15_000 }, (_, id) => ({ ...record, id }))
+  expect((await readFailures(JSON.stringify(records)))?.items).toHaveLength(15_000)
   const sevens = readFailures(JSON.stringify(Array.from({ length: 50_000 }, () => 7)))
   await expect(sevens).rejects.toThrow('more than 11562 records')
 })

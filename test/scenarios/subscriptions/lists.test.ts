@@ -69,15 +69,6 @@ test('a failed reading is thrown by the iteration, however late it begins', asyn
   await expect(iterate()).rejects.toMatchObject({ code: 'OUTCOME' })
 })
 
-test('subscriptions are listed page by page, deleted ones only with inactive', async () => {
-  const declared = Array.from({ length: 230 }, (_, n) => ({ evento: `evento-${n}`, chaveSecreta: `segredo-${n}-xyz` }))
-  const { averba } = await openWorld({ averba: { subscriptions: declared } })
-  await applyPlan(averba)
-  const seen = await Array.fromAsync(averba.subscriptions.list(), each => each.evento)
-  expect(seen.sort()).toEqual(declared.map(each => each.evento).sort())
-  expect(await averba.subscriptions.list()).toHaveLength(230)
-})
-
 test('effects are listed page by page, each once, also several of one event', async () => {
   const world = await openWorld({ intercept: async () => Response.json({}, { status: 429 }) })
   const { effects, consents } = world.averba
@@ -116,15 +107,15 @@ test('iterating a long list yields: the receiver waits for one page at most', as
   for (const cpf of cpfs) await averba.consents.enrol({ cpf }, { syncEveryMs: dayMs })
   const [cpf = ''] = cpfs
   const to = { 'destinatario-tipo': 'CPF', 'destinatario-id': cpf }
-  for (let n = 0; n < 1_000; n++) expect((await notify(averba, { n }, to)).status).toBe(200)
+  for (let n = 0; n < 250; n++) expect((await notify(averba, { n }, to)).status).toBe(200)
   const turnsDuring = async (work: () => Promise<unknown>) => (await countTurns(work)).turns
   const through = async (list: AsyncIterable<unknown>) => {
     for await (const _ of list);
   }
   const period = { from: '2026-01-01T00:00:00.000Z', until: '2027-01-01T00:00:00.000Z' }
-  expect(await turnsDuring(() => through(averba.notifications.list()))).toBeGreaterThanOrEqual(10)
+  expect(await turnsDuring(() => through(averba.notifications.list()))).toBeGreaterThanOrEqual(2)
   expect(await turnsDuring(() => through(averba.effects.list()))).toBeGreaterThanOrEqual(1)
   expect(await turnsDuring(async () => averba.effects.list())).toBeGreaterThanOrEqual(1)
   expect(await turnsDuring(() => through(averba.audit.processing(period)))).toBeGreaterThanOrEqual(1)
-  expect(await turnsDuring(() => averba.subjects.report({ cpf }))).toBeGreaterThanOrEqual(1_000)
+  expect(await turnsDuring(() => averba.subjects.report({ cpf }))).toBeGreaterThanOrEqual(250)
 })

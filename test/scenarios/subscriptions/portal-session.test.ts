@@ -1,8 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import forge from 'node-forge'
 import { expect, test } from 'vitest'
-import { loadCertificate } from '../../../src/adapters/credentials/certificate.ts'
 import {
   type Averba,
   type AverbaOptions,
@@ -11,7 +8,6 @@ import {
   portalSession,
   valueOf,
 } from '../../../src/index.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
 import type { World, WorldOptions } from '../../../src/simulation/index.ts'
 import { minuteMs } from '../../support/pass-time.ts'
 import { openBeside } from '../../support/portal.ts'
@@ -322,20 +318,6 @@ test('a process that stands still before it logs in finds the session of another
   await averba.subscriptions.plan()
 })
 
-test('access keys log in without a certificate and are read from their source at each login', async () => {
-  let asked = 0
-  const clientSecret = () => {
-    asked += 1
-    return 'segredo'
-  }
-  const world = await given({}, portalAccessKeys({ clientId: 'chave', clientSecret, roleType }))
-  await world.averba.subscriptions.plan()
-  await world.averba.subscriptions.plan()
-  expect(world.requests[0]).toMatchObject({ path: '/portal/api/autenticar/chave-acesso' })
-  expect(JSON.stringify(world.requests)).not.toContain('segredo')
-  expect([asked, world.portal.session.logins]).toEqual([1, 1])
-})
-
 test('a new session stays valid after another process used it first', async () => {
   let other: Averba | undefined
   const { averba, clock, portal, openOther } = await givenShared({
@@ -352,23 +334,6 @@ test('a new session stays valid after another process used it first', async () =
   await clock.finish(averba.subscriptions.plan())
   expect(other).toBeUndefined()
   expect(portal.session.logins).toBe(1)
-})
-
-test('a certificate exported again for each call is the same one and logs in once', async () => {
-  const passphrase = 'senha'
-  const recorded = readFileSync(join(import.meta.dirname, '../../recordings/certificates/aes.pfx'))
-  const pem = await loadCertificate({ pfx: recorded, passphrase }, systemClock.now())
-  const [key, cert] = [forge.pki.privateKeyFromPem(pem.key), forge.pki.certificateFromPem(pem.cert)]
-  const exported = new Set<string>()
-  const exportAnew = () => {
-    const pfx = forge.asn1.toDer(forge.pkcs12.toPkcs12Asn1(key, [cert], passphrase)).getBytes()
-    exported.add(pfx)
-    return { pfx, passphrase }
-  }
-  const { averba, requests } = await given({}, portalSession({ certificate: exportAnew, roleType }))
-  for (let i = 0; i < 3; i++) await averba.subscriptions.plan()
-  expect(exported.size).toBe(3)
-  expect(requests.map(each => each.path.endsWith('/autenticar'))).toEqual([true, false, false, false])
 })
 
 test('a session rejected at once is reported to its own login only', async () => {

@@ -30,7 +30,7 @@ export async function lose(world: World, body: unknown, about = evento): Promise
 }
 
 /** The receiver stores it, but its answer is lost. */
-export async function answerLate(world: World, body: unknown): Promise<void> {
+async function answerLate(world: World, body: unknown): Promise<void> {
   await world.faults.add({ kind: 'lose', service: 'receiver', times: 1 })
   expect(await notify(world, body)).toMatchObject([{ isDelivered: false }])
 }

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import type { World } from '../../../src/simulation/index.ts'
 import { eventsOf } from '../../support/events-of.ts'
-import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
-import { applyPlan, callPortal } from '../../support/portal.ts'
+import { dayMs } from '../../support/pass-time.ts'
+import { applyPlan } from '../../support/portal.ts'
 import { openWorld } from '../../support/world.ts'
 import { deleteAtPortal, evento, lose, notify, openSubscribed, subscriptions, tell, threatsOf } from './story.ts'
 
@@ -10,18 +9,6 @@ import { deleteAtPortal, evento, lose, notify, openSubscribed, subscriptions, te
 const derived = {
   receiver: { publicUrl: 'https://receptor.exemplo.br/averba', secretFrom: 'm'.repeat(32) },
   subscriptions: [{ evento }],
-}
-
-/** Deletes it for another one with the same event. Failures of that one look like ours: a record names the event only. */
-async function replaceAtPortal(world: World): Promise<void> {
-  await deleteAtPortal(world)
-  await callPortal(world, 'POST', { evento, endpoint: 'https://outro.exemplo.br/', chaveSecreta: 'de outro' })
-}
-
-/** Changes its secret at the portal by hand. */
-async function changeAtPortal(world: World): Promise<void> {
-  const [{ id, endpoint } = expect.fail('There is none')] = await world.averba.subscriptions.list()
-  await callPortal(world, 'PUT', { id, evento, endpoint, chaveSecreta: 'de outro' }, `/${id}`)
 }
 
 test('a list shows when the portal registered it and last delivered, from the first one on', async () => {
@@ -52,26 +39,6 @@ test('a list shows when the portal registered it and last delivered, from the fi
   await averba.subscriptions.plan()
   await averba.subscriptions.recover()
   expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy', failures: 0 }])
-})
-
-test.each([
-  ['a change of its secret', changeAtPortal, 'subscription.drifted'],
-  ['its deletion', replaceAtPortal, 'subscription.deleted'],
-] as const)('%s is announced within a day, although failures of the event are read every day', async (...row) => {
-  const [, change, type] = row
-  const world = await openSubscribed({ averba: { schedules: true } })
-  const { averba, clock } = world
-  await averba.settle()
-  await change(world)
-  const meddledAt = clock.now()
-  for (let day = 0; day < 2; day++) {
-    await world.faults.add({ kind: 'status', status: 500, service: 'receiver', times: 2 })
-    await notify(world, { day })
-    await passTime(world, hourMs, 24)
-  }
-  const told = (await eventsOf(world, type)).map(({ at }) => Date.parse(at) - meddledAt)
-  expect(told).toEqual([expect.toSatisfy((ms: number) => ms > 0 && ms <= dayMs)])
-  expect(await eventsOf(world, 'subscription.failing')).not.toEqual([])
 })
 
 test.each([

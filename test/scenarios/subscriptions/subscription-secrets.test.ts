@@ -40,6 +40,15 @@ test('derived secrets are printable, short and different for each event, and nei
   for (const secret of [...secrets, master]) expect(bytes.includes(secret)).toBe(false)
 })
 
+test('tenants with one master have secrets of their own, and none accepts those of another', async () => {
+  // The address derives other secrets from it.
+  const open = (name: string) => given({ averba: { receiver: { ...receiver, publicUrl: `${publicUrl}/${name}` } } })
+  const [north, south] = [await open('norte'), await open('sul')]
+  const [ofNorth, ofSouth] = [await north.secretAt(), await south.secretAt()]
+  expect([await statusOf(north.averba, ofNorth), await statusOf(south.averba, ofSouth)]).toEqual([200, 200])
+  expect([await statusOf(north.averba, ofSouth), await statusOf(south.averba, ofNorth)]).toEqual([401, 401])
+})
+
 test('a rotation with another declared endpoint is refused until plan and apply', async () => {
   const store = temporaryStore()
   const { world } = await given({ averba: { store } })
@@ -94,26 +103,6 @@ test.each([
   expect((await averba.subscriptions.list())[0]).toMatchObject({ generation, areSecretsOurs: true })
   expect(await actionsOf(averba)).toEqual(['leave', 'leave'])
   expect(await statusOf(averba, await secretAt())).toBe(200)
-})
-
-test('another log with the same master adopts subscriptions of any generation', async () => {
-  const { world, rotate } = await given()
-  await rotate()
-  await rotate()
-  const other = await openBeside(world, { subscriptions, receiver })
-  expect(await actionsOf(other)).toEqual(['adopt', 'adopt'])
-  await applyPlan(other)
-  expect(await other.subscriptions.list()).toMatchObject([{ generation: 3 }, { generation: 1 }])
-  expect(await actionsOf(other)).toEqual(['leave', 'leave'])
-})
-
-test('another master is drift of every derived secret', async () => {
-  const store = temporaryStore()
-  const { world } = await given({ averba: { store } })
-  const changed = { publicUrl, secretFrom: master.toUpperCase() }
-  const other = await openBeside(world, { store, subscriptions, receiver: changed })
-  const reason = 'the portal has other secrets'
-  expect((await other.subscriptions.plan()).changes).toMatchObject([{ reason }, { reason }])
 })
 
 test('a given secret is not rotated, and a short master is refused', async () => {
@@ -178,7 +167,7 @@ async function givenRestored(rotations: number) {
   return { world, averba, leaked, current: await secretAt(), secretAt }
 }
 
-test.each([1, 2, 20])('a secret rotated %i times since a backup is never rotated back', async rotations => {
+test.each([1, 20])('a secret rotated %i times since a backup is never rotated back', async rotations => {
   const { world, averba, leaked, current, secretAt } = await givenRestored(rotations)
   const asDeclared = { action: 'leave', reason: 'it is as declared' }
   expect((await averba.subscriptions.plan()).changes).toMatchObject([asDeclared, asDeclared])

@@ -1,10 +1,9 @@
 import { copyFileSync } from 'node:fs'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { createValidationClient } from '../../../src/adapters/validation/client.ts'
 import { hostToken } from '../../../src/api/validations/tokens.ts'
 import { type AverbaOptions, backupStore, type LogLine, restoreStore, valueOf } from '../../../src/index.ts'
 import { samples, VirtualClock } from '../../../src/simulation/index.ts'
-import { Store } from '../../../src/store/store.ts'
 import type { PendingEffect } from '../../../src/vocabulary/message.ts'
 import { busy } from '../../support/answers.ts'
 import { checkOf } from '../../support/check-of.ts'
@@ -100,23 +99,6 @@ test('answers of the demonstration, reused and declined ones too, are not return
   // With knownAs the same service at another address reuses its answers.
   const moved = await open({ ...demonstration, baseUrl: 'https://nova.exemplo.br', knownAs: production.baseUrl })
   expect(await moved.validations.validate(input)).toMatchObject({ status: 'settled', replayed: true })
-})
-
-test('very many calls left to another process cost few readings and do not delay later calls', async () => {
-  const { clock, state, sent, open, leave } = givenServices()
-  await leave(300)
-  const second = await open(demonstration)
-  state.answer = async () => busy(60)
-  expect(await validate(second, 'own')).toMatchObject({ status: 'deferred' })
-  state.answer = undefined
-  await clock.advance(600_000)
-  sent.length = 0
-  const looks = vi.spyOn(Store.prototype, 'dueEffects')
-  await second.settle()
-  expect(looks.mock.calls.length).toBeLessThan(20)
-  looks.mockRestore()
-  expect(sent).toHaveLength(1)
-  expect((await second.validations.get('own'))?.state).toBe('answered')
 })
 
 test('calls left to another process do not count towards the rate limit', async () => {

@@ -3,9 +3,8 @@ import { tryCredentials } from '../../../src/adapters/token/client.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { answering } from '../../support/answers.ts'
 import { checkOf } from '../../support/check-of.ts'
-import { isToken, locked, openValidating, validate } from '../../support/open-validating.ts'
+import { isToken, locked, validate } from '../../support/open-validating.ts'
 import { minuteMs, passTime } from '../../support/pass-time.ts'
-import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
 const html = '<html><body>nginx</body></html>'
@@ -137,32 +136,4 @@ test('if another system ends each token, at most one a minute is requested event
   await clock.finish(passTime({ averba, clock }, 3_600_000))
   for (let n = 0; n < 200; n++) expect((await averba.validations.get(`v${n}`))?.state).toBe('answered')
   expect(tokenService.requests).toBeLessThan(18)
-})
-
-test.each([
-  [70_000, 400],
-  [120_000, 20],
-  [120_000, 400],
-  [-120_000, 400],
-])('refused tokens and a process with a clock %i ms off do not flood the gateway', async (skewMs, latencyMs) => {
-  const [clock, store] = [new VirtualClock(), temporaryStore()]
-  let asked = 0
-  const open = (aheadMs: number, answerMs: number) =>
-    openValidating({
-      ...{ store, schedules: true },
-      clock: { now: () => clock.now() + aheadMs, sleep: clock.sleep.bind(clock) },
-      async fetch(request) {
-        await clock.sleep(isToken(request) ? 50 : answerMs)
-        if (!isToken(request)) return Response.json({}, { status: 401 })
-        asked += 1
-        return Response.json({ access_token: `token-numero-${asked}`, expires_in: 3_600 })
-      },
-    })
-  const both = [await open(0, 20), await open(skewMs, latencyMs)]
-  for (let second = 0; second < 60; second++) {
-    for (const [i, averba] of both.entries()) void validate(averba, `v-${second}-${i}`).catch(() => undefined)
-    await clock.advance(1_000)
-  }
-  expect(asked).toBeGreaterThan(1)
-  expect(asked).toBeLessThan(10)
 })

@@ -44,16 +44,6 @@ test('200 operations in flight when the token ends cost one token request', asyn
   expect(world.tokenService.requests).toBe(2)
 })
 
-test('a simulated day of steady traffic costs at most 25 token requests', async () => {
-  const world = await openWorld()
-  for (let minute = 0; minute < 24 * 60; minute += 20) {
-    valueOf(await validate(world.averba, `at-${minute}`))
-    await world.clock.advance(20 * minuteMs)
-  }
-  expect(world.tokenService.requests).toBeGreaterThanOrEqual(24)
-  expect(world.tokenService.requests).toBeLessThanOrEqual(25)
-})
-
 test('two processes of one store request one token per expiry and per rejection', async () => {
   const services = await openServices()
   const store = temporaryStore()
@@ -386,6 +376,18 @@ test('wrong credentials lock every process of the store and remove the token', a
   consumerSecret = services.credentials.consumerSecret
   for (const engine of [two, one]) valueOf(await validate(engine, `d-${engine === one}`))
   expect(services.tokenService.requests).toBe(3)
+})
+
+test('a stored token that cannot be opened is replaced, and nothing fails', async () => {
+  const store = temporaryStore()
+  const world = await openWorld()
+  const first = await openValidatingBeside(world, { store })
+  valueOf(await validate(first, 'a'))
+  await first.close()
+  const damage = "update secret set sealed = x'00' where name = 'token-default'"
+  expect(useDatabase(store, database => database.prepare(damage).run().changes)).toBe(1)
+  valueOf(await validate(await openValidatingBeside(world, { store }), 'b'))
+  expect(world.tokenService.requests).toBe(2)
 })
 
 test('a token is never in clear in a file, event, view, log line or error', async () => {

@@ -147,6 +147,11 @@ test('a late 401 does not request a token again', async () => {
   expect(world.tokenService.requests).toBe(2)
 })
 
+test('a service that asks for an excessive wait is asked again after a day', async () => {
+  const { averba } = await openWorld({ intercept: answering(isValidation, () => busy(365 * 86_400, 503)) })
+  expect(await validate(averba, 'p1')).toMatchObject({ status: 'deferred', retryAt: '2026-11-21T12:00:00.000Z' })
+})
+
 test.each([400, 401])('a value that the service quotes as its code (%i) is never stored in clear', async status => {
   let quoted = ''
   const { averba, clock, lines } = await openWorld({
