@@ -74,7 +74,7 @@ test('a validation that a gateway answers is unknown, never sent again, and its 
   })
   expect((await averba.validations.get('v1'))?.unreadable).toContain('404 from a gateway')
   // Who answered it has gone: it waits for a person.
-  const detail = expect.stringContaining('1 with an unknown outcome')
+  const detail = "0 parked, 1 with an unknown outcome: see effects.list({ state: 'unknown' })"
   expect(await checkOf(averba, 'effects')).toMatchObject({ ok: true, detail })
 })
 
