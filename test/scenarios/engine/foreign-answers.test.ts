@@ -52,7 +52,7 @@ test('waits for a misdirected change grow to a quarter of an hour, and after a d
   await world.faults.add(gatewayOf('consentService', 'PUT'))
   await world.averba.consents.approve(which)
   await passTime(world, minuteMs, 30)
-  await passTime(world, 15 * minuteMs, 27 * 4)
+  await passTime(world, hourMs, 26)
   const deferred = await eventsOf(world, 'effect.deferred')
   const waits = deferred.map(({ at, data }) => (Date.parse(data.dueAt) - Date.parse(at)) / minuteMs)
   expect(waits.slice(0, 6)).toEqual([1, 2, 4, 8, 15, 15])
