@@ -132,17 +132,3 @@ test('after its signal, run begins no call and no handler; those in progress end
   await averba.settle()
   expect(called).toHaveLength(3)
 })
-
-test('a concurrent settle does the work that a stopped run leaves', async () => {
-  const world = await openWorld()
-  const go = Promise.withResolvers<void>()
-  const called = await givenFollower(world, go.promise)
-  const stop = startRun(world)
-  await expect.poll(() => called.length).toBe(1)
-  const stopped = stop()
-  const settling = world.averba.settle()
-  go.resolve()
-  await stopped
-  await settling
-  expect(called).toHaveLength(3)
-})
