@@ -70,14 +70,6 @@ test('failures of days on which no process ran are read once when one does', asy
   expect(days(late)).toEqual(november(20, 21, 22, 23, 24, 25))
 })
 
-test('failures of a day that the portal refused are requested again every day until it answers', async () => {
-  const world = await scheduled()
-  // The two of today, and the first of tomorrow.
-  await world.faults.add({ kind: 'status', status: 400, service: 'portal', path: 'falhas', times: 3 })
-  await settleHourly(world, 4 * 24)
-  expect(days(world).filter(day => day === '19112026')).toHaveLength(3)
-})
-
 test('failures are read once, by however many processes', async () => {
   const store = temporaryStore()
   const first = await openWorld({ averba: { store, schedules: true } })
