@@ -119,7 +119,7 @@ test('a revocation that is still wanted refuses an approval and blocks, until a 
 
 test('waits between repeated requests for an end grow to a day, and after thirty days a person decides', async () => {
   const { world, play } = await givenStory('ATIVO', { averba: { schedules: true } })
-  await play('changes lost, revoke unknown, 780 × 1 h')
+  await play('changes lost, revoke unknown, 390 × 2 h')
   const at = (await eventsOf(world, 'consent.changeRepeated')).map(event => Date.parse(event.at))
   const waits = at.slice(1).map((each, i) => (each - (at[i] ?? 0)) / hourMs)
   expect(at.length).toBeGreaterThan(30)

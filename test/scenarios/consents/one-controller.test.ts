@@ -87,6 +87,14 @@ test('a host of one controller sends its CNPJ with every list, on a schedule and
   await sync(otherCnpj)
   expect(await use(ids.theirs)).toBe('active')
   expect(queries.slice(2)).toEqual([`?cnpj=${otherCnpj}`])
+  // One that asks for another controller reads that one.
+  expect((await averba.consents.list({ subject })).map(({ id }) => id)).toEqual([ids.ours])
+  await clock.advance(hourMs)
+  expect(await averba.consents.list({ subject, cnpj: otherCnpj, ageMaxMs: minuteMs })).toHaveLength(1)
+  await clock.advance(2 * minuteMs)
+  expect(await use(ids.theirs, minuteMs)).toBe('active')
+  expect(queries.slice(3)).toEqual([`?cnpj=${otherCnpj}`, `?cnpj=${otherCnpj}`])
+  expect(await averba.awareness.list({ subject, cnpj: otherCnpj, ageMaxMs: 0 })).toHaveLength(1)
 })
 
 test('a record of such a list is of that controller, even if the service does not say so', async () => {
@@ -98,21 +106,6 @@ test('a record of such a list is of that controller, even if the service does no
   lacking.add(ids.ours)
   await sync()
   expect(await use(ids.ours)).toBe('vanished')
-})
-
-test('a host of one controller that asks for another one reads that one', async () => {
-  const { averba, clock, cpf, ids, queries, subject, sync, use, world } = await given(ofOne)
-  await sync(otherCnpj)
-  await clock.advance(hourMs)
-  queries.length = 0
-  const ours = await averba.consents.list({ subject })
-  expect(ours.map(({ id }) => id)).toEqual([ids.ours])
-  expect(await averba.consents.list({ subject, cnpj: otherCnpj, ageMaxMs: minuteMs })).toHaveLength(1)
-  await clock.advance(2 * minuteMs)
-  expect(await use(ids.theirs, minuteMs)).toBe('active')
-  expect(queries).toEqual([`?cnpj=${otherCnpj}`, `?cnpj=${otherCnpj}`])
-  world.consentService.addAwareness({ cpf, cnpj: otherCnpj })
-  expect(await averba.awareness.list({ subject, cnpj: otherCnpj, ageMaxMs: 0 })).toHaveLength(1)
 })
 
 test('a later list of another controller makes nothing older, and ends no delay of the schedule', async () => {

@@ -3,53 +3,13 @@ import { samples, type World } from '../../../src/simulation/index.ts'
 import { holdingAnswer } from '../../support/answers.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { eventsOf } from '../../support/events-of.ts'
-import { dayMs, hourMs, settleHourly } from '../../support/pass-time.ts'
+import { dayMs, hourMs } from '../../support/pass-time.ts'
 import { refuses } from '../../support/refuses.ts'
 import { consentServiceWith, openWorld } from '../../support/world.ts'
 
-const readings = (world: World) => world.requests.filter(each => /consentimentos\/\d+$/.test(each.path)).length
+const _readings = (world: World) => world.requests.filter(each => /consentimentos\/\d+$/.test(each.path)).length
 
 const schedulesOf = (world: World) => eventsOf(world, 'subject.scheduled', 'subject.unscheduled')
-
-test('the interval of a subject can be changed, ended and begun again at any time', async () => {
-  const world = await openWorld()
-  const { averba } = world
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  const clerk = { kind: 'person', ref: 'clerk-7' } as const
-  await settleHourly(world, 5)
-  expect(readings(world)).toBe(0)
-  await averba.consents.schedule({ subject }, { syncEveryMs: 2 * hourMs, actor: clerk })
-  await settleHourly(world, 12)
-  const often = readings(world)
-  expect(often).toBeGreaterThanOrEqual(5)
-
-  await averba.consents.schedule({ cpf: samples.cpf }, { syncEveryMs: null, actor: clerk })
-  expect(await averba.consents.syncPlan()).toMatchObject({ subjects: 0 })
-  await settleHourly(world, 48)
-  expect(readings(world)).toBe(often)
-  expect(await averba.effects.list({ state: 'cancelled' })).toMatchObject([
-    { type: 'consentService.listConsents', reason: 'cancelled by subject.unscheduled' },
-  ])
-  expect(await averba.effects.list({ state: 'pending' })).toEqual([])
-
-  await averba.consents.schedule({ subject }, { syncEveryMs: dayMs, actor: clerk })
-  await settleHourly(world, 2)
-  expect(readings(world)).toBe(often + 1)
-  await averba.consents.schedule({ subject }, { syncEveryMs: 2 * hourMs, actor: clerk })
-  await averba.settle()
-  expect(readings(world)).toBe(often + 2)
-  // No reading of the former schedule is left.
-  expect(await averba.effects.list({ state: 'pending' })).toHaveLength(1)
-
-  const recorded = await schedulesOf(world)
-  expect(recorded.map(({ type, data, actor }) => [type, data, actor?.ref])).toEqual([
-    ['subject.scheduled', { everyMs: 2 * hourMs }, 'clerk-7'],
-    ['subject.unscheduled', {}, 'clerk-7'],
-    ['subject.scheduled', { everyMs: dayMs }, 'clerk-7'],
-    ['subject.scheduled', { everyMs: 2 * hourMs }, 'clerk-7'],
-  ])
-  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-})
 
 test('an unchanged schedule, of an enrolment too, records no event; a wrong one, or one of no subject, is refused', async () => {
   const world = await openWorld()

@@ -1,12 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
-import { valueOf } from '../../../src/index.ts'
 import { parseCheckpoint } from '../../../src/proof/note.ts'
 import type { Clock } from '../../../src/runtime/clock.ts'
 import type { World } from '../../../src/simulation/index.ts'
 import { busy } from '../../support/answers.ts'
-import { eventsOf } from '../../support/events-of.ts'
-import { validate } from '../../support/open-validating.ts'
 import { dayMs, hourMs, minuteMs } from '../../support/pass-time.ts'
 import { applyPlan, deliver } from '../../support/portal.ts'
 import { startRun } from '../../support/start-run.ts'
@@ -27,44 +24,6 @@ async function expectOursIsRight({ averba, clock }: World): Promise<void> {
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   for (const { state } of await averba.effects.list()) expect(state).toBe('settled')
 }
-
-test.each([
-  [2 * hourMs, 'EXPIRADO'],
-  [-2 * hourMs, 'ATIVO'],
-])('a service whose clock is %i ms off has its own dates and expiries, and ours do not change', async (ms, status) => {
-  const world = await openWorld()
-  const { averba, consentService, clock } = world
-  const { cpf, cnpj } = world.samples
-  const old = consentService.addConsent({ cpf, cnpj, status: 'ATIVO', expiresInMs: hourMs })
-  await world.faults.add({ kind: 'clockSkew', service: 'consentService', ms })
-  const added = consentService.addConsent({ cpf, cnpj })
-  const subject = await averba.consents.enrol({ cpf })
-  // By our clock, it would have expired an hour and a second later.
-  await clock.advance(ms > 0 ? 0 : hourMs + 1_000)
-  const passed = clock.now() - start
-  valueOf(await averba.consents.sync({ subject }))
-  const listed = new Map((await averba.consents.list({ subject })).map(each => [each.id, each]))
-  expect(listed.get(old)).toMatchObject({ status, dataExpiracao: instant(hourMs) })
-  expect(listed.get(added)).toMatchObject({ dataHora: instant(ms) })
-  valueOf(await averba.consents.approve({ subject, id: added }))
-  const history = (await averba.consents.get({ subject, id: added }))?.historico ?? []
-  expect(history.at(-1)).toMatchObject({ status: 'ATIVO', dataHora: instant(passed + ms) })
-  expect(await eventsOf(world, 'consent.approved')).toMatchObject([{ at: instant(passed) }])
-  await expectOursIsRight(world)
-})
-
-test.each([2 * hourMs, -2 * hourMs])('a token service whose clock is %i ms off costs at most one renewal', async ms => {
-  const world = await openWorld()
-  valueOf(await validate(world.averba, 'a'))
-  await world.faults.add({ kind: 'clockSkew', service: 'tokenService', ms })
-  // The lifetime is relative, so a new token lives as long as usual.
-  for (const id of ['b', 'c']) {
-    valueOf(await validate(world.averba, id))
-    expect(world.tokenService.requests).toBe(ms > 0 ? 2 : 1)
-  }
-  expect(world.validationService.answered).toBe(3)
-  await expectOursIsRight(world)
-})
 
 test.each([2 * hourMs, -dayMs, dayMs])(
   'a portal whose clock is %i ms off dates its failures by its own day',

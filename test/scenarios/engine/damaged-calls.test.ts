@@ -51,24 +51,6 @@ async function given() {
   return { world, logged: world.lines, id, done, notify: () => clock.finish(deliver(world, { n: 1 })) }
 }
 
-test('settle: a damaged event with a call stops no schedule, no other call and no handler', async () => {
-  const { world, id, notify, done } = await given()
-  const { averba, clock } = world
-  await notify()
-  const failed: unknown[] = []
-  for (let hour = 0; hour < 26; hour++)
-    await clock.finish(passTime(world, hourMs)).catch(({ code }) => failed.push(code))
-  expect(failed.length).toBeGreaterThan(20)
-  expect(new Set(failed)).toEqual(new Set(['CORRUPT']))
-  const { handled, readings, ofPortal } = done()
-  expect(handled).toBe(1)
-  expect(readings).toBeGreaterThan(12)
-  expect(ofPortal).toBeGreaterThanOrEqual(2)
-  expect(await averba.effects.list()).toContainEqual(expect.objectContaining({ id, isDamaged: true, data: {} }))
-  await averba.effects.park(id)
-  expect(await averba.effects.get(id)).toMatchObject({ state: 'parked', isDamaged: true })
-})
-
 test('run: a damaged event stops nothing else either, and is logged once a minute with its service', async () => {
   const { world, logged, notify, done } = await given()
   const { clock } = world

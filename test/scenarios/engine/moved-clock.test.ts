@@ -73,20 +73,6 @@ test('a request that was delayed until then is complete when the clock has been 
   await subscribing
 })
 
-test('advancing the clock does not wait for a receiver, which runs on real time', async () => {
-  const answers: (() => void)[] = []
-  const { services, clock, order, subscribe } = await given([], (...of) => answers.push(() => take(...of)))
-  await subscribe()
-  const notifying = order('/notifications', notice)
-  await expect.poll(() => answers).toHaveLength(1)
-  const before = clock.now()
-  await order('/clock/advance', { ms: hourMs })
-  expect(clock.now() - before).toBeGreaterThanOrEqual(hourMs)
-  expect(services.portal.deliveries).toEqual({ succeeded: 0, failed: 0 })
-  answers[0]?.()
-  expect((await notifying).deliveries).toMatchObject([{ isDelivered: true }])
-})
-
 test('a delivery sent while the clock advances arrives, however far the clock advances', async () => {
   const { clock, order, subscribe } = await given(
     [{ kind: 'delay', service: 'receiver', ms: 2_000, times: 1 }],

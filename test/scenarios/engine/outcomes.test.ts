@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { OutcomeError, valueOf } from '../../../src/index.ts'
 import { samples } from '../../../src/simulation/index.ts'
 import { validate } from '../../support/open-validating.ts'
-import { openWorld, validationServiceWith } from '../../support/world.ts'
+import { openWorld } from '../../support/world.ts'
 
 test('a command resolves with one of five outcomes, and valueOf returns the value of a settled one only', async () => {
   const { averba, faults } = await openWorld()
@@ -59,16 +59,4 @@ test('a time to wait or a signal that is none is refused before anything is reco
   const hint = expect.stringContaining('controller.signal')
   await expect(validate(averba, 'v1', { signal })).rejects.toMatchObject({ code: 'INVALID_INPUT', hint })
   expect(await averba.log.end()).toBe(before)
-})
-
-test('a service may be given longer than ten seconds, and a paid answer is then not in doubt', async () => {
-  const outcomes: string[] = []
-  for (const options of [{}, { timeoutMs: 30_000 }]) {
-    const { averba, clock } = await openWorld({
-      averba: { validationService: validationServiceWith(options) },
-      faults: [{ kind: 'delay', service: 'validationService', ms: 12_000, times: 1 }],
-    })
-    outcomes.push((await clock.finish(validate(averba, 'v1'))).status)
-  }
-  expect(outcomes).toEqual(['unknown', 'settled'])
 })

@@ -1,8 +1,6 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
-import { type Policies, samples, seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
-import { Memory } from '../../../src/simulation/services/memory.ts'
-import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
+import { type Policies, samples } from '../../../src/simulation/index.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { validate } from '../../support/open-validating.ts'
 import { hourMs } from '../../support/pass-time.ts'
@@ -34,7 +32,6 @@ const settings: Policies[] = [
 
 const evento = 'dimp-situacao-import'
 const subscriptions = [{ evento, chaveSecreta: 'um' }]
-const portalUrl = 'https://portal.exemplo.br/portal/api'
 /** The portal records a failure: its receiver takes no body of this size. */
 const tooLong = 'x'.repeat(1_100_000)
 
@@ -76,29 +73,6 @@ test('a consent that is added with a dataExpiracao expires then, if that is a ti
   valueOf(await averba.consents.sync({ subject }))
   const statuses = new Map((await averba.consents.list({ subject })).map(({ id, status }) => [id, status]))
   expect(added.map(id => statuses.get(id))).toEqual(['EXPIRADO', 'EXPIRADO', 'ATIVO', 'ATIVO'])
-})
-
-test.each([
-  ['exchange', 'Tempo esgotado: 3500 ms'],
-  ['answer', ''],
-  ['processing', ''],
-] as const)('in process, processingTime: %s turns a late end into "%s"', async (processingTime, description) => {
-  const clock = new VirtualClock()
-  const cancel = vi.fn()
-  const portal = simulatePortal({
-    ...{ memory: new Memory(), clock, entropy: seededEntropy(1), policies: { processingTime } },
-    deliver: async () => new Response(new ReadableStream({ cancel })),
-  })
-  const body = JSON.stringify({ evento, endpoint: 'https://receptor.exemplo.br/averba' })
-  await portal.fetch(new Request(`${portalUrl}/ext/webhook`, { method: 'POST', body }))
-  const notifying = deliver({ portal }, {})
-  if (description !== '') {
-    await expect.poll(() => clock.sleeping).toBe(1)
-    await clock.advance(3_500)
-  }
-  expect(await notifying).toMatchObject([{ description }])
-  expect(cancel).toHaveBeenCalledTimes(description === '' ? 1 : 0)
-  expect(clock.sleeping).toBe(0)
 })
 
 test('users: each has its own subscriptions and failures, and a shared endpoint is notified once for each', async () => {

@@ -64,30 +64,6 @@ test('a limit that allows no calls is refused', async () => {
   }
 })
 
-test('a postponed call is retried at its time, however steadily others become due', async () => {
-  const puts: number[] = []
-  const world: World = await openWorld({
-    async intercept(request, forward) {
-      // With a reading every second, one is always in progress.
-      if (request.method !== 'PUT') await world.clock.sleep(2_000)
-      else if (puts.push(world.clock.now()) <= 2) return busy(2, 503)
-      return forward(request)
-    },
-  })
-  const { averba, clock } = world
-  startRun(world)
-  for (const cpf of cpfs(60)) {
-    await averba.consents.enrol({ cpf }, { syncEveryMs: minuteMs })
-    await clock.advance(1_000)
-  }
-  const { which } = await clock.finish(readConsent(world, 'PENDENTE'))
-  const began = clock.now()
-  expect(await clock.finish(averba.consents.approve(which))).toMatchObject({ status: 'deferred' })
-  await clock.advance(20_000)
-  expect(puts).toHaveLength(3)
-  expect((puts[2] ?? 0) - began).toBeLessThan(10_000)
-})
-
 test('postponed calls, and those that a list caused, do not wait until all lists have been read', async () => {
   const people = 200
   const puts: number[] = []
@@ -161,25 +137,6 @@ test("a host's fetch that never ends loses its place after the time of the call"
   await vi.advanceTimersByTimeAsync(1)
   expect(await Promise.all(syncing)).toMatchObject([{ status: 'settled' }, { status: 'settled' }])
   expect([calls, signal.aborted]).toEqual([3, true])
-})
-
-test('calls run in parallel up to the limit, and hanging ones occupy only their own places', async () => {
-  const answered: number[] = []
-  let [inProgress, inProgressMax, hung] = [0, 0, 0]
-  const world = await givenOwedReadings(60, { requestsAtOnceMax: 4 }, async (world, request, forward) => {
-    inProgress += 1
-    inProgressMax = Math.max(inProgressMax, inProgress)
-    // Two of four places are blocked as long as an answer is awaited.
-    if (hung++ < 2) await world.clock.sleep(hourMs)
-    await world.clock.sleep(100)
-    inProgress -= 1
-    answered.push(world.clock.now())
-    return forward(request)
-  })
-  const began = world.clock.now()
-  expect(await world.clock.finish(world.averba.settle())).toEqual({ settled: 60, deferred: 0, unknown: 0 })
-  expect(inProgressMax).toBe(4)
-  expect(answered.filter(at => at - began < 5_000)).toHaveLength(58)
 })
 
 test('three processes make together as many calls as one may, each of them its share', async () => {

@@ -28,21 +28,6 @@ test('the consents of a person are read repeatedly at the requested interval, gi
   expect(await eventsOf(world, 'subject.syncRequested')).toEqual([])
 })
 
-test('consents are read once for everything missed while no process ran', async () => {
-  const store = temporaryStore()
-  const world = await openWorld({ averba: { store } })
-  await world.averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
-  await world.averba.settle()
-  await world.close()
-  const next = await openWorld({ seed: 2, averba: { store } })
-  await next.averba.settle()
-  expect(readings(next)).toHaveLength(0)
-  await passTime(next, 9 * dayMs)
-  expect(readings(next)).toHaveLength(1)
-  await settleHourly(next, 28) // A day and a tenth, in hours.
-  expect(readings(next)).toHaveLength(2)
-})
-
 test('consents are read at the newest interval, on a single schedule, whatever else reads them', async () => {
   const world = await openWorld({ averba: { consentService: consentServiceWith({ syncEveryMs: hourMs }) } })
   const { averba } = world
@@ -53,21 +38,6 @@ test('consents are read at the newest interval, on a single schedule, whatever e
   await settleHourly(world, 48)
   // The first, the first at the new interval, and the host’s own: the pending one at the old interval is cancelled.
   expect(readings(world)).toHaveLength(3)
-})
-
-test('consents continue to be read after the service refused, or was down for days', async () => {
-  let answer: Response | undefined
-  const world = await openWorld({ intercept: async (request, forward) => answer?.clone() ?? forward(request) })
-  const { averba } = world
-  await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
-  answer = new Response('', { status: 403 })
-  await settleHourly(world, 24)
-  answer = new Response('', { status: 503 })
-  await settleHourly(world, 3 * 24)
-  expect(await averba.effects.list({ state: 'parked' })).toEqual([])
-  answer = undefined
-  await settleHourly(world, 2)
-  expect(await eventsOf(world, 'subject.synced')).toHaveLength(1)
 })
 
 const days = (world: World) => world.requests.flatMap(each => /falhas\?data=(\d{8})/.exec(each.path)?.[1] ?? [])
@@ -98,14 +68,6 @@ test('failures of days on which no process ran are read once when one does', asy
   startRun(late)
   await late.clock.advance(1_000)
   expect(days(late)).toEqual(november(20, 21, 22, 23, 24, 25))
-})
-
-test('failures of a day that the portal refused are requested again every day until it answers', async () => {
-  const world = await scheduled()
-  // The two of today, and the first of tomorrow.
-  await world.faults.add({ kind: 'status', status: 400, service: 'portal', path: 'falhas', times: 3 })
-  await settleHourly(world, 4 * 24)
-  expect(days(world).filter(day => day === '19112026')).toHaveLength(3)
 })
 
 test('failures are read once, by however many processes', async () => {

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { samples } from '../../../src/simulation/index.ts'
 import { Store } from '../../../src/store/store.ts'
-import { answering, busy, holdingAnswer } from '../../support/answers.ts'
+import { answering, busy } from '../../support/answers.ts'
 import { isChange } from '../../support/consent-requests.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
@@ -35,29 +35,6 @@ test('settle with a timeout begins nothing more after it, and work in progress c
   await expect.poll(async () => (await readings())[0]?.state).toBe('settled')
   await close()
   expect(clock.sleeping).toBe(0)
-})
-
-test('settle waits for a call that a command left pending, and for the calls that follow from it', async () => {
-  const { intercept, given, release } = holdingAnswer(isChange, () => {
-    throw new Error('The connection broke')
-  })
-  const { world, subject, which } = await givenConsent('ATIVO', intercept)
-  const { averba, clock } = world
-  const revoked = await averba.consents.revoke(which, { waitMs: 0 })
-  expect(revoked.status).toBe('pending')
-  await given
-  expect(await averba.effects.get(revoked.effect)).toMatchObject({ state: 'started' })
-  let isSettled = false
-  const settling = averba.settle().finally(() => {
-    isSettled = true
-  })
-  // Everything else that is due gets its turn; then only the answer is waited for.
-  await validate(averba, 'v1')
-  expect(isSettled).toBe(false)
-  release()
-  // The validation is counted too if settle came upon it.
-  expect(await clock.finish(settling)).toMatchObject({ deferred: 0, unknown: 1 })
-  expect(await averba.consents.list({ subject, status: 'REVOGADO' })).toMatchObject([{ id: which.id }])
 })
 
 test('settle ends before its timeout when all is done, and fails at once if that is invalid or the log closed', async () => {

@@ -52,20 +52,6 @@ test('a call in progress at closing is unknown for the next process that has the
   expect(next.validationService.answered).toBe(1)
 })
 
-test('closing resolves the caller of a hanging call in time, as pending', async () => {
-  const { world, called } = await givenServiceThatHangs(temporaryStore(), ({ averba }) =>
-    validate(averba, 'v1', { waitMs: hourMs }),
-  )
-  const { averba, clock } = world
-  const queued = validate(averba, 'v2')
-  await isQueued(world)
-  const began = clock.now()
-  await clock.finish(averba.close())
-  expect(clock.now() - began).toBe(15_000)
-  expect([await called, await queued].map(each => each.status)).toEqual(['pending', 'pending'])
-  expect(clock.sleeping).toBe(0)
-})
-
 test.each([
   ['a process stops within 15 seconds of its signal, whatever hangs', false],
   ['closing after run does not wait again for the same work, but does for newer work', true],
@@ -144,19 +130,5 @@ test('after its signal, run begins no call and no handler; those in progress end
   const states = (await averba.effects.list()).map(each => each.state)
   expect(states.sort()).toEqual(['pending', 'pending', 'pending', 'settled'])
   await averba.settle()
-  expect(called).toHaveLength(3)
-})
-
-test('a concurrent settle does the work that a stopped run leaves', async () => {
-  const world = await openWorld()
-  const go = Promise.withResolvers<void>()
-  const called = await givenFollower(world, go.promise)
-  const stop = startRun(world)
-  await expect.poll(() => called.length).toBe(1)
-  const stopped = stop()
-  const settling = world.averba.settle()
-  go.resolve()
-  await stopped
-  await settling
   expect(called).toHaveLength(3)
 })

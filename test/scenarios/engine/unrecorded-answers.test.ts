@@ -7,9 +7,7 @@ import { cpfOf } from '../../support/cpf-of.ts'
 import { fillUp } from '../../support/fill-up.ts'
 import { isValidation, openValidating, validate } from '../../support/open-validating.ts'
 import { minuteMs, passTime } from '../../support/pass-time.ts'
-import { applyPlan, deliver, inboxOf } from '../../support/portal.ts'
 import { expectSound } from '../../support/sound-log.ts'
-import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld, validationServiceWith } from '../../support/world.ts'
 
@@ -68,42 +66,6 @@ test('closing ends the waiting: the call is unknown for the next process and is 
   await passTime(world, 2 * minuteMs)
   expect((await world.averba.validations.get('a'))?.state).toBe('inconclusive')
   expect(world.validationService.answered).toBe(1)
-})
-
-test.each([0, 9_000])('an answer is recorded on closing if the disk has space again after %i ms', async afterMs => {
-  const { world, outcome } = await givenFullDisk()
-  const closed = world.averba.close()
-  await world.clock.advance(afterMs)
-  await world.fillDisk(false)
-  await world.clock.finish(closed)
-  expect(valueOf(await outcome).state).toBe('answered')
-})
-
-test('a handler whose result cannot be recorded is not called again for it', async () => {
-  const evento = 'dimp-situacao-import'
-  const world = await openWorld({
-    averba: { store: temporaryStore(), subscriptions: [{ evento, chaveSecreta: 'um' }] },
-  })
-  const { averba, clock } = world
-  await applyPlan(averba)
-  const called: unknown[] = []
-  averba.notifications.handle(evento, 'crm', async ({ body }) => void called.push(body))
-  // Its follower exists, and a lease fits where an event does not.
-  await averba.settle()
-  for (let n = 0; n < 30; n++) await deliver(world, n)
-  await world.fillDisk(true)
-  await fillUp(world)
-  expect(await deliver(world, 30)).toMatchObject([{ isDelivered: false }])
-  startRun(world)
-  await clock.advance(5 * minuteMs)
-  expect(called.length).toBeGreaterThan(0)
-  expect(called.length).toBeLessThan(30)
-  await world.fillDisk(false)
-  await clock.advance(5 * minuteMs)
-  // Also the one that was answered 503: it is asked for once the disk has room.
-  expect(new Set(called)).toEqual(new Set(Array(31).keys()))
-  expect(called).toHaveLength(31)
-  for (const { state } of await inboxOf(averba)) expect(state).toBe('handled')
 })
 
 const erasure = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }

@@ -5,13 +5,11 @@ import { type AverbaOptions, examine, openAverba, portalAccessKeys } from '../..
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts'
 import { type RunningServices, startServices } from '../../../src/simulation/index.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
-import { checkOf } from '../../support/check-of.ts'
 import { freePort } from '../../support/free-port.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
-import { applyPlan, statusOf } from '../../support/portal.ts'
+import { applyPlan } from '../../support/portal.ts'
 import { makeSampleStore } from '../../support/sample-store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { useDatabase } from '../../support/use-database.ts'
 import { openEngine } from '../../support/world.ts'
 
 let services: RunningServices
@@ -78,22 +76,6 @@ test('the ports of averba run are tried: what no process can listen on is wrong,
   })
 })
 
-test('a parked notification is reported, and one that is handled again is not', async () => {
-  const options = given()
-  const averba = await openEngine(options)
-  averba.notifications.handle('e', 'crm', () => Promise.reject(new TypeError('broken')))
-  expect(await statusOf(averba, 'segredo-canario', 'e')).toBe(200)
-  await averba.settle()
-  const found = () => examined(options, 'notifications')
-  expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 1 to be retried' })
-  await averba.close()
-  // As the twelfth attempt would, half an hour later.
-  const park = "update notifications set state = 'parked', trouble = 'parked'"
-  useDatabase(options.store, database => database.exec(park))
-  const remedy = 'fix the handler, then call notifications.replay({ failed: true }), or notifications.skip'
-  expect(await found()).toMatchObject({ ok: false, detail: `1 parked, 0 to be retried: ${remedy}` })
-})
-
 test('the last delivery of each active subscription is shown, as the portal was last listed', async () => {
   const options = given()
   const averba = await openEngine(options)
@@ -107,20 +89,6 @@ test('the last delivery of each active subscription is shown, as the portal was 
   const again = await openEngine({ ...options, fetch: async () => Response.json([listed]) })
   await again.subscriptions.plan()
   expect(await found()).toBe('the portal last delivered e (2026-11-21T13:00:00.000Z)')
-})
-
-test('calls with an unknown outcome are listed and fail no check', async () => {
-  const options = given()
-  const averba = await openEngine(options)
-  await services.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
-  const asked = { id: 'order-1', cpf: services.samples.cpf, claims: { nome: 'MARIA' } }
-  expect(await averba.validations.validate(asked)).toMatchObject({ status: 'unknown' })
-  const detail = "0 parked, 1 with an unknown outcome: see effects.list({ state: 'unknown' })"
-  expect(await examined(options, 'effects')).toMatchObject({ ok: true, detail })
-  expect(await checkOf(averba, 'effects')).toMatchObject({ ok: true, detail })
-  await averba.validations.resolve('order-1', { charged: false, note: 'not in the report' })
-  const settled = { ok: true, detail: '0 parked, 0 with an unknown outcome' }
-  expect(await examined(options, 'effects')).toMatchObject(settled)
 })
 
 test('a store in use is checked, and parked calls and missing files are reported', async () => {

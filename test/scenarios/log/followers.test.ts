@@ -98,43 +98,6 @@ test('a follower cannot add a type whose events it has passed; it can change to 
   expect(await next(more)).toMatchObject({ code: 'INVALID_INPUT' })
 })
 
-test('another process continues a follower after a pause between handler and checkpoint', async () => {
-  const { averba: first, open } = await given()
-  await enrolAll(first)
-  const seen: number[] = []
-  const { wake, settling } = await pauseAt(first, position => seen.push(position))
-  // Its own clock moves. On that of the paused process no lease is renewed.
-  const clock = new VirtualClock()
-  const second = await open(clock)
-  noting(second, seen, -1)
-  await second.settle()
-  expect(seen).toEqual([2])
-  await passTime({ averba: second, clock }, 61_000)
-  expect(seen).toEqual([2, -2, -3, -4, -5, -6])
-  // The paused process has lost the follower: it neither moves it nor continues.
-  wake()
-  await settling
-  expect(seen).toEqual([2, -2, -3, -4, -5, -6])
-  expect(await second.log.followers()).toMatchObject([{ position: 6 }])
-})
-
-test('a paused process cannot move a follower that another one has claimed at the same position', async () => {
-  const { averba: first, open } = await given()
-  await enrolAll(first, 0, 1)
-  const paused = await pauseAt(first)
-  // Its own clock moves. On that of the paused process no lease is renewed.
-  const clock = new VirtualClock()
-  const second = await open(clock)
-  await clock.advance(61_000)
-  const working = await pauseAt(second)
-  paused.wake()
-  await paused.settling
-  expect(await second.log.followers()).toMatchObject([{ name: 'crm', position: 0 }])
-  working.wake()
-  await working.settling
-  expect(await second.log.followers()).toMatchObject([{ name: 'crm', position: 2 }])
-})
-
 test('a failing follower is retried with growing waits, then parked, and never skips its event', async () => {
   const { averba, clock, logged } = await given()
   await enrolAll(averba, 0, 2)
@@ -454,7 +417,7 @@ test('waiting does not leak memory', async () => {
     return process.memoryUsage().heapUsed
   }
   const before = await keptAfter(1_000)
-  expect((await keptAfter(6_000)) - before).toBeLessThan(500_000)
+  expect((await keptAfter(3_000)) - before).toBeLessThan(200_000)
   stop.abort()
   await running
 })

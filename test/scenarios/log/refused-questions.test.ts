@@ -1,9 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { listEventTypes } from '../../../src/engine/machine-tables.ts'
 import { serveReceivers } from '../../../src/index.ts'
-import { machines } from '../../../src/machines/machines.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { refuses } from '../../support/refuses.ts'
@@ -118,21 +115,6 @@ test('failure records of a day that the portal does not keep are refused', async
   // A portal whose clock is a day off may date failures so.
   for (const day of ['2026-10-20', '2026-11-20', '2026-11-21'])
     expect(await averba.subscriptions.failures({ day })).toEqual([])
-})
-
-test('every event type in the golden tables is known', () => {
-  const known = listEventTypes(machines)
-  const golden = new URL('../../machines/golden/', import.meta.url)
-  const recorded = new Set<string>()
-  for (const file of readdirSync(golden)) {
-    const name = file.slice(0, file.indexOf('.'))
-    for (const line of readFileSync(new URL(file, golden), 'utf8').split('\n')) {
-      const [, type = ''] = /^ {4}\[\{"type":"([\w.]+)"/.exec(line) ?? []
-      if (type.startsWith(`${name}.`)) recorded.add(type)
-    }
-  }
-  expect(recorded.size).toBeGreaterThan(40)
-  expect([...recorded].filter(type => !known.has(type))).toEqual([])
 })
 
 test('a misspelt option is refused instead of ignored', async () => {
