@@ -25,7 +25,7 @@ interface Replica extends CommandProcess {
 }
 
 /** How many notifications are acknowledged before the next step of the update. */
-const perStep = 30
+const perStep = 10
 
 /** A configuration as docs/deploy/kubernetes.yaml runs it, with a handler that prints what it gets. */
 function writeConfig(): string {
