@@ -1,6 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
 import { decides, scenario, shows } from '../../../src/simulation/index.ts'
-import { readConsent } from '../../support/given-consent.ts'
 
 /** Input as from JavaScript, without type checks. */
 const untyped = (given: unknown) => given as never
@@ -49,15 +48,5 @@ describe('a scenario', () => {
     const when = vi.fn()
     await expect(scenario(untyped({ when, ...members }))).rejects.toThrow(message)
     expect(when).not.toHaveBeenCalled()
-  })
-
-  test('an event may be expected by its members or by a function', async () => {
-    await scenario({
-      when: readConsent,
-      expected: {
-        events: [event => expect(event.type).toMatch(/enrolled$/), { type: 'subject.synced' }],
-        without: ['log.resumed'],
-      },
-    })
   })
 })
