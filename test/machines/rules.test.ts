@@ -161,10 +161,6 @@ test('an action throws on an event that it is not for', () => {
   expect(() => after('a.other')).toThrow('a.other')
 })
 
-test('the table of a machine is built once', () => {
-  expect(toMachineTable(consentMachine)).toBe(toMachineTable(consentMachine))
-})
-
 test('an invalid table is not compiled', () => {
   const table = toMachineTable(consentMachine)
   expect(compileMachine(table)).toBeDefined()
