@@ -45,13 +45,6 @@ test('closing writes a signed checkpoint of all events to the log and to the mar
   expect(useDatabase(sample, database => database.value(newest), { readOnly: true })).toBe(mark)
 })
 
-test('opening and closing without changes keeps the mark and the checkpoints', async () => {
-  const store = copyMarked()
-  await (await openAverba({ store })).close()
-  expect(readMark(store)).toBe(readMark(sample))
-  expect((await verifyLog({ store })).checkpoints).toBe((await verifyLog({ store: sample })).checkpoints)
-})
-
 describe('a log is not opened', () => {
   test('that was truncated behind its mark, even if consistent', async () => {
     const { events } = await verifyLog({ store: sample })

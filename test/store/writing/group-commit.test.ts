@@ -1,7 +1,6 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { first } from '../../../src/store/database/connection.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { WriterCache } from '../../../src/store/writing/writer-cache.ts'
 import { openStore } from '../../support/store.ts'
 import { appendOf } from '../append-of.ts'
 
@@ -88,27 +87,6 @@ test('callers from outside are gathered with others even when as many wait as in
   await oneTurn()
   await Promise.all([others, appendTo(store, 'e')])
   expect(commits()).toBe(2)
-})
-
-test('the effects of every append in a commit are recorded, however many there are', async () => {
-  const { store, commits } = await given()
-  const due = '2026-11-20T13:00:00.000Z'
-  const names = Array.from({ length: 40 }, (_, n) => `validation-${n}`)
-  const effects = [{ type: 'a.first', data: {}, dueAt: due }]
-  await Promise.all(names.map(stream => store.append(appendOf(stream, 'none', [{ effects }]))))
-  expect(commits()).toBe(1)
-  const pending = await store.effects({})
-  expect(pending).toMatchObject(names.map(name => ({ id: `${name}/1/0`, state: 'pending', dueAt: due, attempts: 0 })))
-  expect(pending).toHaveLength(40)
-})
-
-test('the stream cache is trimmed even when every append conflicts', async () => {
-  const { store } = await given()
-  await appendTo(store, 'a')
-  const trim = vi.spyOn(WriterCache.prototype, 'trim')
-  expect(await appendTo(store, 'a')).toMatchObject({ status: 'conflict' })
-  expect(trim).toHaveBeenCalledOnce()
-  trim.mockRestore()
 })
 
 test('an append that fails takes no number of a stream or an owner', async () => {
