@@ -84,14 +84,3 @@ test('a call that ends while due calls are searched is not made again', async ()
   expect(await looking).toBe(1)
   expect(await calls.begin()).toBe(0)
 })
-
-test('onceRoom calls only the last callback, once half of the room is free', async () => {
-  const { calls, end } = given(8, 4)
-  await calls.begin()
-  const called: string[] = []
-  for (const which of ['first', 'last']) calls.onceRoom(() => called.push(which))
-  for (const [n, expected] of [[], ['last'], ['last']].entries()) {
-    await end(n)
-    expect(called).toEqual(expected)
-  }
-})

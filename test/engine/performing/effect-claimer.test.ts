@@ -29,15 +29,6 @@ function postpone() {
   return (attempts: number, wasStarted?: boolean) => waits.isPostponed(found(attempts, wasStarted))
 }
 
-test('a postponed call waits its time, whatever other processes try meanwhile', () => {
-  const isPostponed = postpone()
-  expect(isPostponed(6)).toBe(true)
-  vi.advanceTimersByTime(hourMs - 1)
-  expect(isPostponed(9)).toBe(true)
-  vi.advanceTimersByTime(1)
-  expect(isPostponed(9)).toBe(false)
-})
-
 test('a clock set back does not lengthen the wait, and a corrected clock ends it', () => {
   const isPostponed = postpone()
   vi.setSystemTime(Date.now() - 24 * hourMs)

@@ -21,14 +21,6 @@ function givenClock() {
   return { clock, passed, woken, tick }
 }
 
-test('sleepers wake at their own time, and at the same time in order of sleeping', async () => {
-  const { clock, woken, tick } = givenClock()
-  void tick(2 * second, 'slow')
-  void tick(second, 'fast')
-  await clock.advance(4 * second)
-  expect(woken).toEqual(['fast 1', 'slow 2', 'fast 2', 'fast 3', 'slow 4', 'fast 4'])
-})
-
 test('the work of a woken sleeper ends before the next sleeper wakes', async () => {
   const { clock, passed, woken } = givenClock()
   const work = async (turns: number) => {
@@ -82,18 +74,6 @@ test('runUntil stops when the predicate becomes true, and throws when no timer i
   expect(woken).toHaveLength(3)
   const message = 'Cannot run on from 2026-11-20T12:00:05.000Z: no timer is left and the predicate is still false'
   await expect(clock.runUntil(() => false)).rejects.toMatchObject({ code: 'NOTHING_DUE', message })
-})
-
-test('runToIdle continues through repeated sleeps', async () => {
-  const { clock, woken, tick } = givenClock()
-  void tick(second, 'a try', 20)
-  const stop = new AbortController()
-  void clock.sleep(99 * second, stop.signal).then(() => woken.push('told to stop'))
-  void clock.sleep(5 * second).then(() => stop.abort())
-  await clock.runToIdle()
-  expect(woken).toHaveLength(21)
-  expect(woken).toContain('told to stop')
-  expect(clock.sleeping).toBe(0)
 })
 
 test('an endless timer is named, and exactly wakesMax wake-ups are no error when no sleeper is left', async () => {

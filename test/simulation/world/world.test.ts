@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { yieldToEventLoop } from '../../../src/runtime/event-loop.ts'
 import { type CrashPoint, samples, simulate, startServices, type World } from '../../../src/simulation/index.ts'
-import { fillUp } from '../../support/fill-up.ts'
 import { readConsent } from '../../support/given-consent.ts'
 import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
 import { applyPlan, deliver, inboxOf } from '../../support/portal.ts'
@@ -51,18 +50,18 @@ describe.each([
     expect(world.isDown).toBe(false)
     expect(await typesOf(world)).toEqual(['log.began', 'subject.enrolled'])
   })
+})
 
-  test('averba.run wakes on an idle day for what is due, and not to look', async () => {
-    const subscriptions = [{ evento: 'dimp-situacao-import', chaveSecreta: 'segredo' }]
-    const world = await openWorld({ store: store(), averba: { subscriptions } })
-    await world.averba.consents.enrol({ cpf: samples.cpf })
-    const stop = startRun(world)
-    await world.clock.advance(dayMs)
-    const end = world.clock.now() + dayMs
-    // Each part of it looks every ten minutes, in case the clock was set. One that looked every second would need 86,400.
-    await world.clock.runUntil(() => world.clock.now() >= end, { wakesMax: 2_500 })
-    await stop()
-  })
+test('averba.run wakes on an idle day for what is due, and not to look', async () => {
+  const subscriptions = [{ evento: 'dimp-situacao-import', chaveSecreta: 'segredo' }]
+  const world = await openWorld({ averba: { subscriptions } })
+  await world.averba.consents.enrol({ cpf: samples.cpf })
+  const stop = startRun(world)
+  await world.clock.advance(dayMs)
+  const end = world.clock.now() + dayMs
+  // Each part of it looks every ten minutes, in case the clock was set. One that looked every second would need 86,400.
+  await world.clock.runUntil(() => world.clock.now() >= end, { wakesMax: 2_500 })
+  await stop()
 })
 
 test('a write that has not reached the store when the process crashes is lost', async () => {
@@ -186,22 +185,6 @@ test('run ends by its signal, and when the engine is closed or restarted', async
     expect(onEnd, how).toHaveBeenCalledOnce()
     await world.close()
   }
-})
-
-test('a full disk rejects writes, keeps the log, and accepts writes once there is space', async () => {
-  const world = await openWorld()
-  const { subject } = await readConsent(world)
-  const enrolOther = () => world.averba.consents.enrol({ cpf: '52998224725' })
-  await world.fillDisk(true)
-  await fillUp(world)
-  const message = expect.stringContaining('the disk is full')
-  await expect(enrolOther()).rejects.toMatchObject({ code: 'STORE_UNSAFE', message })
-  expect(await world.averba.consents.list({ subject })).toHaveLength(4)
-  await world.restart()
-  await expect(enrolOther()).rejects.toMatchObject({ code: 'STORE_UNSAFE', message })
-  await world.fillDisk(false)
-  await enrolOther()
-  expect(await world.averba.validations.validate(validation)).toMatchObject({ status: 'settled' })
 })
 
 test('a quiet world stays quiet, however often the event loop turns', async () => {
