@@ -173,11 +173,6 @@ test('a certificate that is not valid yet does not replace the current one', asy
   expect(await name()).toBe('gestora-nova')
 })
 
-test('PEM as bytes is used like PEM as text', async () => {
-  const bytes = { cert: Buffer.from(client.cert), key: Buffer.from(client.key) }
-  expect(await openHere({ certificate: bytes as never }).name()).toBe('gestora') // As files are read.
-})
-
 test('the time that a vault takes does not count as time of the request', async () => {
   const { send, use } = openRotating({ budgetMs: 300 })
   await send()
