@@ -75,6 +75,16 @@ test('a function that never answers fails after a time limit, and a late answer 
   await expect(valueFrom(() => 'x', 'secret', 10)).resolves.toBe('x')
 })
 
+test('thenables of other libraries have the same time limit, and their errors are wrapped', async () => {
+  type Settle = (resolve: (text: string) => void, reject: (error: unknown) => void) => void
+  const foreign = (then: Settle) => ({ then }) as Promise<string>
+  const silent = valueFrom(() => foreign(() => undefined), 'secret', 10)
+  await expect(silent).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+  const failing = valueFrom(() => foreign((_, reject) => reject(new Error('password=x'))), 'secret', 10)
+  await expect(failing).rejects.toMatchObject({ message: expect.not.stringContaining('password') })
+  await expect(valueFrom(() => foreign(resolve => resolve('x')), 'secret', 10)).resolves.toBe('x')
+})
+
 test('the message has the code of a file error, and nothing of other errors', async () => {
   const missing = () => readFileSync('/nao-existe/segredo-canario.pem', 'utf8')
   const message = 'Cannot get the certificate: the function that gives it failed'

@@ -4,7 +4,6 @@ import { samples, scenario, type World } from '../../../src/simulation/index.ts'
 import { readConsent } from '../../support/given-consent.ts'
 import { dayMs } from '../../support/pass-time.ts'
 import { applyPlan } from '../../support/portal.ts'
-import { startRun } from '../../support/start-run.ts'
 
 const validation = { id: 'pedido', cpf: samples.cpf, claims: { sexo: 'F' } } as const
 const validate = ({ averba }: World) => averba.validations.validate(validation)
@@ -47,26 +46,6 @@ test('time passes until when has ended, and pending effects run afterwards', asy
   await scenario({ world, when: validate, expected: { result: { status: 'settled' } } })
 })
 
-test('given may run the engine for a while, and when may move the clock itself', async () => {
-  const { result } = await scenario({
-    world: { faults: [{ kind: 'delay', ms: 2_000, service: 'tokenService', times: 1 }] },
-    async given(world) {
-      const began = world.clock.now()
-      const stop = startRun(world)
-      await world.clock.advance(60_000)
-      await stop()
-      return world.clock.now() - began
-    },
-    async when(world, ranMs) {
-      const began = world.clock.now()
-      const { status } = await world.clock.finish(validate(world))
-      await world.clock.advance(3_000)
-      return { ranMs, status, tookMs: world.clock.now() - began }
-    },
-  })
-  expect(result).toEqual({ ranMs: 60_000, status: 'settled', tookMs: 5_000 })
-})
-
 test('an error is compared with the expected one, and rethrown without one', async () => {
   const when = ({ averba }: World) => averba.consents.approve({ cpf: samples.cpf, id: '1' })
   await scenario({ when, expected: { error: { code: 'NOT_FOUND' } } })
@@ -91,13 +70,6 @@ describe('a failed expectation throws an error with the seed and the recorded ev
     // `node:test` shows the stack.
     await expect(played).rejects.toMatchObject({ stack: expect.stringContaining('seed 4711\n') })
   })
-})
-
-test('an effect with a lost answer waits for a person and counts as stuck', async () => {
-  const world = { faults: [{ kind: 'lose', service: 'validationService', times: 1 }] } as const
-  await scenario({ world, when: validate, expected: { result: { status: 'unknown', next: 'person' }, stuck: 1 } })
-  const unexpected = scenario({ world, when: validate })
-  await expect(unexpected).rejects.toThrow(/the number of effects that wait for a person/)
 })
 
 describe('handlers that fail', () => {

@@ -31,13 +31,6 @@ async function isAtOnce(work: () => Promise<unknown>): Promise<boolean> {
   return turns === 0
 }
 
-test('appends of successive callbacks share a commit, also after a single append', async () => {
-  const { store, commits } = await given()
-  await inOneTurn(store, ['a'])
-  await inOneTurn(store, ['b', 'c', 'd'])
-  expect(commits()).toBe(2)
-})
-
 test('appends of consecutive turns share a commit, up to a turn without a new one', async () => {
   const { store, commits } = await given()
   const appending: Promise<unknown>[] = []
@@ -78,15 +71,6 @@ test('callers that append again together in a loop do not block the event loop',
   await oneTurn()
   isOver = true
   await Promise.all(asking)
-})
-
-test('callers from outside are gathered with others even when as many wait as in the last commit', async () => {
-  const { store, commits } = await given()
-  await inOneTurn(store, ['a', 'b'])
-  const others = inOneTurn(store, ['c', 'd'])
-  await oneTurn()
-  await Promise.all([others, appendTo(store, 'e')])
-  expect(commits()).toBe(2)
 })
 
 test('an append that fails takes no number of a stream or an owner', async () => {
