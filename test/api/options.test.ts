@@ -89,11 +89,6 @@ test.each([undefined, null, 5, 'averba.db'])('%s in place of options is refused 
   await expect(openAverba(options as never)).rejects.toMatchObject(refused)
 })
 
-test('undefined is like an option that is left out', async () => {
-  const options = { store: ':memory:', keys: undefined, clock: undefined, portal: undefined, schedules: undefined }
-  await openEngine(options as unknown as AverbaOptions)
-})
-
 describe('opening the log refuses a name that would be mistaken for something else', () => {
   const open = (options: Partial<AverbaOptions>) => openEngine({ store: ':memory:', ...options })
 

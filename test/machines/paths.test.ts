@@ -1,8 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { initialTransition, type SnapshotFrom, transition } from 'xstate'
 import { chartOf, nodesUnder, type StateMeta, statePath } from '../../src/machines/definition/chart-rules.ts'
-import { eventsOf, explore, statePaths } from './explore.ts'
+import { explore, statePaths } from './explore.ts'
 import { namedSamples } from './samples.ts'
 
 const charted = namedSamples.flatMap(sample => {
@@ -17,21 +15,6 @@ describe.each(charted)('$name', ({ machine, messages, chart }) => {
     const leaves = nodesUnder(chart.root).filter(node => node.type === 'atomic')
     const found = new Set(reached.flatMap(each => statePaths(each.state.value)))
     expect([...found].sort()).toEqual(leaves.map(statePath).sort())
-  })
-
-  test("it reaches the same states as with xstate's own transition", () => {
-    const events = reached.flatMap(({ state }) => messages.flatMap(message => eventsOf(machine, state, message)))
-    const [initial] = initialTransition(chart)
-    fc.assert(
-      fc.property(fc.array(fc.constantFrom(...events), { maxLength: 30 }), given => {
-        let [ours, theirs]: [typeof machine.initial, SnapshotFrom<typeof chart>] = [machine.initial, initial]
-        for (const event of given) {
-          ours = machine.evolve(ours, event)
-          theirs = transition(chart, theirs, event)[0]
-        }
-        expect(JSON.stringify(ours)).toBe(JSON.stringify(theirs))
-      }),
-    )
   })
 
   test('the chart has only named assign actions on transitions, exact event types, no timers and no actors', () => {

@@ -1,7 +1,5 @@
 import { afterAll, expect, test } from 'vitest'
 import { type ConsentReport, checkPageProof, type PageProof } from '../../../src/index.ts'
-import { labelsOf } from '../../../src/pages/labels.ts'
-import { showTimeline } from '../../../src/pages/show-timeline.ts'
 import { createVerifierKey, writeVerifierKey } from '../../../src/proof/note.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { countTurns } from '../../support/count-turns.ts'
@@ -94,21 +92,6 @@ test('proving a consent with many uses yields to other work', async () => {
   const { result, turns } = await countTurns(() => averba.audit.prove(question))
   expect(JSON.parse(result).proof.events.length).toBeGreaterThan(uses)
   expect(turns).toBeGreaterThan(uses / 50)
-})
-
-test('a timeline of very many readings is evaluated in one pass', () => {
-  let read = 0
-  const about = { at: toInstant(0), stream: 's', words: '', actor: null, basis: null, anomaly: null, parts: [] }
-  const entries = Array.from({ length: 1_000 }, (_, position) => ({
-    ...about,
-    position,
-    get type() {
-      read += 1
-      return 'subject.synced'
-    },
-  }))
-  showTimeline(entries, labelsOf('en'))
-  expect(read).toBeLessThan(10 * entries.length)
 })
 
 test('an unknown consent and a time in a wrong form are refused', async () => {

@@ -40,11 +40,8 @@ test('a clock set back does not lengthen the wait, and a corrected clock ends it
   expect(isStillPostponed(6)).toBe(false)
 })
 
-test('a call released by an operator does not wait, even after attempts of another process', () => {
+test('a call does not wait that an operator released, or that another process has begun since', () => {
   for (const attempts of [1, 3]) expect(postpone()(attempts)).toBe(false)
-})
-
-test('a call that another process has begun since does not wait, so its outcome can be recorded', () => {
   expect(postpone()(6, true)).toBe(false)
 })
 

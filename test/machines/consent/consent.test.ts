@@ -49,11 +49,6 @@ test('a history that does not end with the shown status is ignored, and the stat
   expect(move).toEqual({ type: 'consent.revoked', data: { status: 'REVOGADO', by: 'service' } })
 })
 
-test('a list requests another full reading while the history of the last one contradicts it', () => {
-  const next = eventsAfter(observe('ATIVO'), inFull('ATIVO', 'REVOGADO'), observe('ATIVO'))
-  expect(next).toMatchObject([{ type: 'consent.detailRequested' }])
-})
-
 const unreadable = { type: 'consent.observeUnreadable', data: {} }
 
 test.each([

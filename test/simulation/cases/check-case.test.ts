@@ -20,11 +20,6 @@ describe('a decision', () => {
   ])('%s is rejected', (_, members, message) => {
     expect(() => decides(untyped({ ...asked, ...members }))).toThrow(message)
   })
-
-  test('a case may expect nothing', () => {
-    expect(decides(untyped(asked))).toMatchObject({ refused: 'nothing is known of it' })
-    decides(untyped({ ...asked, expected: undefined }))
-  })
 })
 
 test('shows() rejects an unknown member and an unknown event type', () => {

@@ -97,22 +97,6 @@ describe('handlers that fail', () => {
     return { calls, when }
   }
 
-  test('are retried on time until they succeed', async () => {
-    const { calls, when } = failing(3)
-    const failedAfter = (attempts: number) => ({ type: 'notification.failed', data: { attempts } }) as const
-    await scenario({
-      world,
-      given,
-      when,
-      expected: {
-        result: [{ isDelivered: true }],
-        events: [{ type: 'notification.received' }, failedAfter(1), failedAfter(3), { type: 'notification.handled' }],
-        without: ['notification.parked'],
-      },
-    })
-    expect(calls.slice(1).map((at, i) => at - (calls[i] ?? 0))).toEqual([1_000, 2_000, 4_000])
-  })
-
   test('every time are parked and counted', async () => {
     await scenario({ world, given, when: failing(99).when, expected: { parked: 1 } })
     const played = scenario({ world, given, when: failing(99).when })

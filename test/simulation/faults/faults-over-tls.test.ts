@@ -3,7 +3,6 @@ import { writeRequestToken } from '../../../src/adapters/token/protocol.ts'
 import { hostToken } from '../../../src/api/validations/tokens.ts'
 import { type Fault, type FaultKind, startServices } from '../../../src/simulation/index.ts'
 import { all, type Expected, inDoubt, kinds, openThreeCalls } from '../../adapters/three-calls.ts'
-import { openServices } from '../../support/world.ts'
 
 interface Row extends Expected {
   readonly fault?: Partial<Fault>
@@ -89,13 +88,4 @@ test('an answer under way finishes before a bad certificate is presented', async
   expect((await reading).status).toBe('settled')
   expect((await calls.read()).status).toBe('deferred')
   services.faults.clear()
-})
-
-test('initial faults of services last until a reset', async () => {
-  const faulty = await openServices({ faults: [{ kind: 'status', status: 503 }] })
-  const url = `${faulty.options.portal.baseUrl}/portal/api/ext/webhook`
-  const list = async () => (await faulty.reach.portal(new Request(url, { headers: faulty.portalHeaders }))).status
-  expect(await list()).toBe(503)
-  faulty.reset()
-  expect(await list()).toBe(200)
 })

@@ -92,19 +92,6 @@ test('an endless timer is named, and exactly wakesMax wake-ups are no error when
   await expect(clock.runUntil(() => false, { wakesMax: 100 })).rejects.toMatchObject({ code: 'ENDLESS' })
 })
 
-test('jump changes the time but not the remaining time of sleepers', async () => {
-  const { clock, passed, woken, tick } = givenClock()
-  void tick(10 * second, 'a look', 2)
-  clock.jump(-3_600 * second)
-  expect(passed()).toBe(-3_600 * second)
-  await clock.advance(9 * second)
-  expect(woken).toEqual([])
-  clock.jump(7_200 * second)
-  await clock.advance(second)
-  expect(woken).toEqual(['a look 3610'])
-  expect(passed()).toBe(3_610 * second)
-})
-
 test.each([
   ['advance', Number.NaN, 'Cannot advance by NaN ms'],
   ['advance', Number.POSITIVE_INFINITY, 'Cannot advance by Infinity ms'],
@@ -123,18 +110,6 @@ test.each([
   expect(passed()).toBe(0)
   await clock.advance(second)
   expect(passed()).toBe(second)
-})
-
-test('no sleeper of an ended process is woken', async () => {
-  const { clock, woken } = givenClock()
-  const process = clock.forProcess()
-  void process.sleep(second).then(() => woken.push('of the process'))
-  void clock.sleep(second).then(() => woken.push('another'))
-  process.end()
-  void process.sleep(0).then(() => woken.push('of the process'))
-  await clock.advance(2 * second)
-  expect(woken).toEqual(['another'])
-  expect(process.now()).toBe(clock.now())
 })
 
 test('several movers at once do not skip a due time', async () => {

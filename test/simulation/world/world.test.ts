@@ -17,22 +17,6 @@ describe.each([
   ['in memory', () => ':memory:'],
   ['in a file', temporaryStore],
 ])('a store %s', (_, store) => {
-  test('is read by the next engine, including personal data', async () => {
-    const world = await openWorld({ store: store() })
-    const { subject } = await readConsent(world)
-    const [before, types] = [await world.digest(), await typesOf(world)]
-    const first = world.averba
-    const second = await world.restart()
-    expect(second).toBe(world.averba)
-    expect(second).not.toBe(first)
-    await expect(first.settle()).rejects.toMatchObject({ code: 'CLOSED' })
-    expect(await world.digest()).toBe(before)
-    expect(await typesOf(world)).toEqual(types)
-    // The person is found by the keyed digest, and read with the CPF that is sealed in the log.
-    expect(await second.consents.enrol({ cpf: samples.cpf })).toBe(subject)
-    expect(await second.consents.sync({ subject })).toMatchObject({ status: 'settled' })
-  })
-
   test('has only what was committed before a crash', async () => {
     const world = await openWorld({ store: store() })
     await world.averba.consents.enrol({ cpf: samples.cpf })
@@ -155,51 +139,6 @@ test.each([':memory:', temporaryStore()])('a crash while the world opens throws 
   isArmed = false
   await world.restart()
   expect(await typesOf(world)).toEqual(['log.began'])
-})
-
-test('the same seed gives the same log in memory, and the same log in any file', async () => {
-  const digestOf = async (store: string) => {
-    const world = await openWorld({ seed: 5, store })
-    await world.averba.consents.enrol({ cpf: samples.cpf })
-    const digest = await world.digest()
-    await world.close()
-    return digest
-  }
-  const inMemory = await digestOf(':memory:')
-  const first = await digestOf(temporaryStore())
-  expect(await digestOf(':memory:')).toBe(inMemory)
-  expect(await digestOf(temporaryStore())).toBe(first)
-  expect(first).not.toBe(inMemory)
-})
-
-test('run ends by its signal, and when the engine is closed or restarted', async () => {
-  for (const how of ['signal', 'restart', 'close'] as const) {
-    const world = await openWorld()
-    const [stop, onEnd] = [new AbortController(), vi.fn()]
-    void world.averba.run({ signal: stop.signal }).finally(onEnd)
-    await world.clock.advance(60_000)
-    expect(onEnd).not.toHaveBeenCalled()
-    if (how === 'signal') stop.abort()
-    else await world[how]()
-    await world.clock.runToIdle()
-    expect(onEnd, how).toHaveBeenCalledOnce()
-    await world.close()
-  }
-})
-
-test('a quiet world stays quiet, however often the event loop turns', async () => {
-  const world = await openWorld({ averba: { schedules: true }, faults: [{ kind: 'delay', ms: 700, percent: 50 }] })
-  const stop = startRun(world)
-  for (let i = 0; i < 20; i++) {
-    void world.averba.validations.validate({ ...validation, id: `${i}` }, { waitMs: 0 })
-    await world.clock.advance(250)
-    const seen = async () => [await world.digest(), world.clock.sleeping, world.requests.length]
-    const before = await seen()
-    for (let turns = 0; turns < 100; turns++) await new Promise(resolve => setImmediate(resolve))
-    expect(await seen()).toEqual(before)
-  }
-  expect(world.requests.length).toBeGreaterThan(20)
-  await stop()
 })
 
 test('a process that crashes while it closes is down', async () => {

@@ -79,21 +79,6 @@ test.each([
   },
 )
 
-test('an operator’s rebuild restarts a view at once, whenever its next retry is due; one that fails reports where', async () => {
-  const { breaks, store, path, fragile, retry } = await givenFragile({ at: 15, with: 'throw' })
-  await append(store, 20)
-  await retry()
-  breaks.at = 18
-  await expect(store.rebuild()).rejects.toThrow(RangeError)
-  expect((await fragile())?.reason).toBe('RangeError at position 18')
-  const operator = await given([counting('fragile')], path)
-  expect(await operator.fragile()).toMatchObject({ isRunning: true })
-  await operator.store.close()
-  delete breaks.at
-  await append(store, 10)
-  expect(await sumOf(store, 'fragile')).toBe(30)
-})
-
 test('two processes that restart the same view fold no event twice, and only one reports it', async () => {
   const one = await givenFragile({ at: 15, with: 'throw' })
   const other = await given([counting('fragile', one.breaks)], one.path)

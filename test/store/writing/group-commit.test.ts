@@ -42,17 +42,6 @@ test('appends of consecutive turns share a commit, up to a turn without a new on
   expect(commits()).toBe(1)
 })
 
-test('a caller that appends again at once does not wait for a turn of the event loop', async () => {
-  const { store, commits } = await given()
-  await inOneTurn(store, ['a'])
-  await appendTo(store, 'b')
-  const again = async () => {
-    for (const name of ['c', 'd', 'e']) await appendTo(store, name)
-  }
-  expect(await isAtOnce(again)).toBe(true)
-  expect(commits()).toBe(5)
-})
-
 test('callers that append again together do not wait for a turn of the event loop', async () => {
   const { store, commits } = await given()
   const together = (names: string) => Promise.all([...names].map(name => appendTo(store, name)))
@@ -71,6 +60,15 @@ test('callers that append again together in a loop do not block the event loop',
   await oneTurn()
   isOver = true
   await Promise.all(asking)
+})
+
+test('callers from outside are gathered with others even when as many wait as in the last commit', async () => {
+  const { store, commits } = await given()
+  await inOneTurn(store, ['a', 'b'])
+  const others = inOneTurn(store, ['c', 'd'])
+  await oneTurn()
+  await Promise.all([others, appendTo(store, 'e')])
+  expect(commits()).toBe(2)
 })
 
 test('an append that fails takes no number of a stream or an owner', async () => {
