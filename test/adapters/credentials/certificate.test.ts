@@ -80,9 +80,7 @@ test('of several certificates of one key, the valid one that expires last is use
   expect((await loadCertificate({ pfx, passphrase }, now)).daysLeft).toBe(265)
   const used = await loadCertificate({ cert: former + next + present, key }, now)
   expect([used.daysLeft, used.notBefore]).toEqual([265, undefined])
-})
-
-test('a certificate with another PEM label is read', async () => {
+  // Also when it has another PEM label.
   const labelled = issue(-1, 100).replaceAll('CERTIFICATE', 'X509 CERTIFICATE')
   const others = issueOther(-1, 300) + issueOther(-1, 300)
   expect((await loadCertificate({ cert: others + labelled, key }, now)).daysLeft).toBe(100)

@@ -262,23 +262,18 @@ test('a subject given by CPF and by ref is refused: it could be two persons', as
   await expect(averba.subjects.hold(both, 'processo 1')).rejects.toMatchObject(refused)
 })
 
+// Those of what most reports have are in their golden files.
 test.each([
   ['validation.inconclusive/unreadable', 'validationService'],
-  ['validation.answered/result', 'validationService'],
   ['validation.declined/problem', 'validationService'],
   ['validation.withheld/problem', 'host'],
   ['validation.resolved/problem', 'host'],
-  ['validation.requested/claims', 'host'],
-  ['consent.appeared/record', 'consentService'],
   ['consent.changeDeclined/problem', 'consentService'],
   ['consent.changeWithheld/problem', 'host'],
-  ['consent.changeRequested/why', 'host'],
-  ['subject.enrolled/cpf', 'host'],
   ['subject.synced/unreadable', 'consentService'],
   ['portal.listed/list', 'portal'],
   ['portal.failuresListed/answered', 'portal'],
   ['subscription.failing/content', 'portal'],
-  ['notification.received/body', 'portal'],
 ])('the source of %s is %s', (kind, source) => expect(findDataSource(kind)).toBe(source))
 
 test('a list does not show a controller that the service no longer returns', async () => {

@@ -92,6 +92,19 @@ test('an endless timer is named, and exactly wakesMax wake-ups are no error when
   await expect(clock.runUntil(() => false, { wakesMax: 100 })).rejects.toMatchObject({ code: 'ENDLESS' })
 })
 
+test('jump changes the time but not the remaining time of sleepers', async () => {
+  const { clock, passed, woken, tick } = givenClock()
+  void tick(10 * second, 'a look', 2)
+  clock.jump(-3_600 * second)
+  expect(passed()).toBe(-3_600 * second)
+  await clock.advance(9 * second)
+  expect(woken).toEqual([])
+  clock.jump(7_200 * second)
+  await clock.advance(second)
+  expect(woken).toEqual(['a look 3610'])
+  expect(passed()).toBe(3_610 * second)
+})
+
 test.each([
   ['advance', Number.NaN, 'Cannot advance by NaN ms'],
   ['advance', Number.POSITIVE_INFINITY, 'Cannot advance by Infinity ms'],

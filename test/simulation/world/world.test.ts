@@ -13,27 +13,25 @@ const validation = { id: 'pedido', cpf: samples.cpf, claims: { sexo: 'F' } } as 
 
 const typesOf = ({ averba }: World): Promise<string[]> => Array.fromAsync(averba.log.read(), event => event.type)
 
-describe.each([
+test.each([
   ['in memory', () => ':memory:'],
   ['in a file', temporaryStore],
-])('a store %s', (_, store) => {
-  test('has only what was committed before a crash', async () => {
-    const world = await openWorld({ store: store() })
-    await world.averba.consents.enrol({ cpf: samples.cpf })
-    const dead = world.averba
-    const onEnd = vi.fn()
-    void dead.run({ signal: new AbortController().signal }).then(onEnd)
-    void dead.validations.validate(validation).then(onEnd)
-    world.crash()
-    expect(world.isDown).toBe(true)
-    void dead.consents.enrol({ cpf: '00000000191' }).then(onEnd)
-    await world.clock.advance(hourMs)
-    expect(world.clock.sleeping).toBe(0)
-    expect(onEnd).not.toHaveBeenCalled()
-    await world.restart()
-    expect(world.isDown).toBe(false)
-    expect(await typesOf(world)).toEqual(['log.began', 'subject.enrolled'])
-  })
+])('a store %s has only what was committed before a crash', async (_, store) => {
+  const world = await openWorld({ store: store() })
+  await world.averba.consents.enrol({ cpf: samples.cpf })
+  const dead = world.averba
+  const onEnd = vi.fn()
+  void dead.run({ signal: new AbortController().signal }).then(onEnd)
+  void dead.validations.validate(validation).then(onEnd)
+  world.crash()
+  expect(world.isDown).toBe(true)
+  void dead.consents.enrol({ cpf: '00000000191' }).then(onEnd)
+  await world.clock.advance(hourMs)
+  expect(world.clock.sleeping).toBe(0)
+  expect(onEnd).not.toHaveBeenCalled()
+  await world.restart()
+  expect(world.isDown).toBe(false)
+  expect(await typesOf(world)).toEqual(['log.began', 'subject.enrolled'])
 })
 
 test('averba.run wakes on an idle day for what is due, and not to look', async () => {
