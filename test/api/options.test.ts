@@ -89,11 +89,6 @@ test.each([undefined, null, 5, 'averba.db'])('%s in place of options is refused 
   await expect(openAverba(options as never)).rejects.toMatchObject(refused)
 })
 
-test('undefined is like an option that is left out', async () => {
-  const options = { store: ':memory:', keys: undefined, clock: undefined, portal: undefined, schedules: undefined }
-  await openEngine(options as unknown as AverbaOptions)
-})
-
 describe('opening the log refuses a name that would be mistaken for something else', () => {
   const open = (options: Partial<AverbaOptions>) => openEngine({ store: ':memory:', ...options })
 
@@ -114,13 +109,6 @@ describe('opening the log refuses a name that would be mistaken for something el
       await expect(opening).rejects.toMatchObject({ name: 'AverbaError', code: 'MISCONFIGURED' })
     },
   )
-
-  test('other names are accepted', async () => {
-    await open({
-      tokenService: { ...tokenService, credential: 'produção 2' },
-      validationService: { ...validationService, traceHeader: 'x-request-trace-id' },
-    })
-  })
 })
 
 test('an area without its service refuses every method and names the service', async () => {

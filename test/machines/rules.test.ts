@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type AnyMachineSnapshot, initialTransition, setup, transition } from 'xstate'
+import type { AnyMachineSnapshot } from 'xstate'
 import { consentMachine } from '../../src/machines/consent/consent.ts'
-import { actionsOf, chartOf, takingRule, typesOf } from '../../src/machines/definition/chart-rules.ts'
+import { chartOf, takingRule } from '../../src/machines/definition/chart-rules.ts'
 import type { Machine, MachineState } from '../../src/machines/definition/machine.ts'
 import { toMachineTable } from '../../src/machines/definition/machine-table.ts'
 import { machines } from '../../src/machines/machines.ts'
@@ -144,25 +144,6 @@ describe('the table of consent', () => {
     const violation = findViolation(statesOf(appeared), headerOf(requested('REVOGADO'), 'consent.approve'))
     expect(violation).toBe('"consent.approve" leads to another "consent.changeRequested"')
   })
-})
-
-test('an action throws on an event that it is not for', () => {
-  type Either = Event<'a.kept' | 'a.other', { n: number }>
-  const keep = actionsOf<Either, { n: number }>()
-  const wrong = setup({
-    types: typesOf<Either, { n: number }>(),
-    actions: { keepNumber: keep('a.kept', ({ data }) => data) },
-  }).createMachine({
-    context: { n: 0 },
-    on: { 'a.kept': { actions: 'keepNumber' }, 'a.other': { actions: 'keepNumber' } },
-  })
-  const after = (type: Either['type']) => transition(wrong, initialTransition(wrong)[0], { type, data: { n: 1 } })
-  expect(after('a.kept')[0].context).toEqual({ n: 1 })
-  expect(() => after('a.other')).toThrow('a.other')
-})
-
-test('the table of a machine is built once', () => {
-  expect(toMachineTable(consentMachine)).toBe(toMachineTable(consentMachine))
 })
 
 test('an invalid table is not compiled', () => {

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import {
-  CompactTree,
   consistencyRanges,
   inclusionRanges,
   leafHashHex,
@@ -12,16 +11,6 @@ import { rootsOver } from './roots-over.ts'
 const leaves = Array.from({ length: 40 }, (_, i) => leafHashHex(`leaf ${i}`))
 
 const rootOf = rootsOver(leaves)
-
-test('the compact tree has the root of the naive tree at every size', () => {
-  const tree = new CompactTree()
-  expect(tree.root()).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
-  for (const i of leaves.keys()) {
-    tree.add(`leaf ${i}`)
-    expect(tree.root()).toBe(rootOf(0, i + 1))
-  }
-  expect(tree.size).toBe(leaves.length)
-})
 
 test('the root of any range of a proof is computed from full subtrees', () => {
   const sizes = leaves.map((_, i) => i + 1)

@@ -32,7 +32,7 @@ function isExpected(expected: StreamExpectation, version: number): boolean {
   return expected === version
 }
 
-export function describeResult(appended: Appended): string {
+function describeResult(appended: Appended): string {
   if (appended.status === 'known') return `known ${appended.receipt.position}`
   return appended.status === 'conflict' ? 'conflict' : `appended ${appended.position}`
 }

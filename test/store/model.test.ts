@@ -7,7 +7,7 @@ import { rootsOver } from '../proof/roots-over.ts'
 import { openStore } from '../support/store.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
 import { appendOf } from './append-of.ts'
-import { checkAgainstModel, describeResult } from './model-log.ts'
+import { checkAgainstModel } from './model-log.ts'
 
 const open = (path: string) => openStore({ path, views })
 
@@ -16,26 +16,6 @@ test('appends by two processes, one by one or concurrent, match a trivial model 
     const path = temporaryStore()
     return () => open(path)
   }, 60))
-
-test('an entry that two appends of one commit write does not replace an older one unseen', async () => {
-  const store = await open(':memory:')
-  const entry = { kind: 'k', digest: store.digest('k', 'three') }
-  const append = (value: string, replaces?: string) =>
-    store.append(
-      appendOf('bench-a', 'any', [], {
-        indexEntries: [{ ...entry, value, ...(replaces !== undefined && { replaces }) }],
-      }),
-    )
-  await append('x')
-  const made = await Promise.all([append('y'), append('z', 'y')])
-  expect(made.map(describeResult)).toEqual(['conflict', 'conflict'])
-  expect(await store.lookUp('k', 'three')).toBe('x')
-  expect((await Promise.all([append('y', 'x'), append('z', 'y')])).map(describeResult)).toEqual([
-    'appended 1',
-    'appended 1',
-  ])
-  expect(await store.lookUp('k', 'three')).toBe('z')
-})
 
 test('an append that cannot be written fails alone and does not change its neighbours', async () => {
   const store = await open(':memory:')
@@ -49,15 +29,16 @@ test('an append that cannot be written fails alone and does not change its neigh
   ])
 })
 
-test.each([1, 2, 3, 7, 255, 256, 257, 511, 512, 513, 1_000, 65_535, 65_536, 65_537])(
-  'the root of %i leaves matches RFC 6962',
-  size => {
-    const tree = new Tree()
-    const leaves = Array.from({ length: size }, (_, i) => hash('sha256', `leaf ${i}`))
-    for (const leaf of leaves) tree.add(Buffer.from(leaf, 'hex'))
-    expect(tree.root()).toBe(rootsOver(leaves)(0, size))
-  },
-)
+test('the root of a tree of any size matches RFC 6962', () => {
+  const sizes = [1, 2, 3, 7, 255, 256, 257, 511, 512, 513, 1_000, 65_535, 65_536, 65_537]
+  const tree = new Tree()
+  const leaves = Array.from({ length: 65_537 }, (_, i) => hash('sha256', `leaf ${i}`))
+  const rootOf = rootsOver(leaves)
+  for (const [i, leaf] of leaves.entries()) {
+    tree.add(Buffer.from(leaf, 'hex'))
+    if (sizes.includes(i + 1)) expect(tree.root()).toBe(rootOf(0, i + 1))
+  }
+})
 
 test('the tree is loaded correctly when its upper levels have many subtrees', async () => {
   const path = temporaryStore()

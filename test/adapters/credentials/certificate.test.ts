@@ -18,8 +18,7 @@ const dayMs = 86_400_000
 const passphrase = 'senha'
 
 test('a PKCS#12 file with the chain first is put in order', async () => {
-  const { key, issue } = createIssuer()
-  const [cert, issuer] = [issue(-1, 100), createIssuer().issue(-1, 300)]
+  const [cert, issuer] = [issue(-1, 100), issueOther(-1, 300)]
   const chain = [issuer, cert].map(pem => forge.pki.certificateFromPem(pem))
   const written = forge.pkcs12.toPkcs12Asn1(forge.pki.privateKeyFromPem(key), chain, passphrase)
   const pfx = Buffer.from(forge.asn1.toDer(written).getBytes(), 'latin1')
@@ -72,19 +71,18 @@ function createIssuer() {
   return { key, issue }
 }
 
+const { key, issue } = createIssuer()
+const { issue: issueOther } = createIssuer()
+
 test('of several certificates of one key, the valid one that expires last is used', async () => {
-  const { key, issue } = createIssuer()
   const [former, present, next] = [issue(-365, -1), issue(-100, 265), issue(30, 395)]
   const pfx = exportByOpenssl(former + present, key, passphrase)
   expect((await loadCertificate({ pfx, passphrase }, now)).daysLeft).toBe(265)
   const used = await loadCertificate({ cert: former + next + present, key }, now)
   expect([used.daysLeft, used.notBefore]).toEqual([265, undefined])
-})
-
-test('a certificate with another PEM label is read', async () => {
-  const { key, issue } = createIssuer()
+  // Also when it has another PEM label.
   const labelled = issue(-1, 100).replaceAll('CERTIFICATE', 'X509 CERTIFICATE')
-  const others = createIssuer().issue(-1, 300) + createIssuer().issue(-1, 300)
+  const others = issueOther(-1, 300) + issueOther(-1, 300)
   expect((await loadCertificate({ cert: others + labelled, key }, now)).daysLeft).toBe(100)
 })
 

@@ -1,7 +1,4 @@
-import { spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
-import { join } from 'node:path'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openSocket, type SocketOptions } from '../../../src/adapters/http/transport.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
@@ -11,8 +8,7 @@ import { type Peer, serveHttps } from '../../../src/simulation/served/serve.ts'
 import { withLimits } from '../../../src/vocabulary/fetch.ts'
 import { dayMs, toInstant } from '../../../src/vocabulary/instant.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
-import { authority, openClient, own } from '../../support/over-tls.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { authority, openClient } from '../../support/over-tls.ts'
 
 /** Another authority under the same name. */
 const stranger = await createAuthority(systemClock.now())
@@ -62,11 +58,6 @@ test('the server reads the client name from its certificate', async () => {
 test('the name in a certificate of another authority is ignored', async () => {
   expect(await openHere({ certificate: await stranger.issueClient('gestora') }).name()).toBeUndefined()
   expect(await openHere().name()).toBeUndefined()
-})
-
-test('requests leave from localAddress', async () => {
-  await openHere({ localAddress: '127.16.5.9' }).send()
-  expect(seen.at(-1)?.remoteAddress).toBe('127.16.5.9')
 })
 
 test('connectTo sends to another port, and the server name is still checked', async () => {
@@ -182,11 +173,6 @@ test('a certificate that is not valid yet does not replace the current one', asy
   expect(await name()).toBe('gestora-nova')
 })
 
-test('PEM as bytes is used like PEM as text', async () => {
-  const bytes = { cert: Buffer.from(client.cert), key: Buffer.from(client.key) }
-  expect(await openHere({ certificate: bytes as never }).name()).toBe('gestora') // As files are read.
-})
-
 test('the time that a vault takes does not count as time of the request', async () => {
   const { send, use } = openRotating({ budgetMs: 300 })
   await send()
@@ -272,32 +258,3 @@ test('the server certificate is checked despite NODE_TLS_REJECT_UNAUTHORIZED=0',
   onTestFinished(() => void vi.unstubAllEnvs())
   await expectUnsent(openHere({ ca: stranger.ca }).send())
 })
-
-test.each(['-tls1_2', '-tls1_3'])(
-  'openssl refuses a certificate for another purpose before it reads a request, with %s',
-  async version => {
-    const port = await serveByOpenssl(version)
-    // A server certificate used by a client: a common mistake.
-    const message = expect.stringContaining('the service refused the handshake')
-    await expectUnsent(openHere({ certificate: own }).socket.fetch(paidRequest(port)), message)
-  },
-)
-
-/** A server that requires a client certificate, and refuses one with a TLS alert. Returns its port. */
-async function serveByOpenssl(version: string): Promise<string> {
-  const folder = temporaryFolder()
-  const files = { cert: own.cert, key: own.key, ca: authority.ca }
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-  const flags = ['-accept', '0', '-cert', 'cert', '-key', 'key', '-CAfile', 'ca', '-Verify', '2', version]
-  const openssl = spawn('openssl', ['s_server', ...flags, '-verify_return_error'], {
-    ...{ cwd: folder, stdio: ['pipe', 'pipe', 'ignore'] },
-  })
-  onTestFinished(() => void openssl.kill())
-  let said = ''
-  for await (const text of openssl.stdout) {
-    said += text
-    const [, found] = /ACCEPT .*:(\d+)/.exec(said) ?? []
-    if (found !== undefined) return found
-  }
-  throw new Error(`openssl does not listen: ${said}`)
-}

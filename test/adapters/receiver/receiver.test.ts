@@ -34,15 +34,6 @@ async function openReceiver() {
 const openToAll = (options: Partial<ReceiverOptions>) =>
   givenReceiver({ sources: 'any', secretsOf: async () => [], ...options })
 
-test('behind an HTTPS server a notification is stored before it is acknowledged', async () => {
-  const { stored, fetch } = await openReceiver()
-  const taken = await fetch(post({ headers: { ...headers, secret: 'certa' } }))
-  expect([taken.status, taken.headers.get('content-length'), await taken.text()]).toEqual([200, '0', ''])
-  expect(stored).toMatchObject([{ evento: 'e', recipient: { kind: 'CNPJ', id: '12ABC34501DE35' } }])
-  expect((await fetch(post({ headers: { ...headers, secret: 'errada' } }))).status).toBe(401)
-  expect(stored).toHaveLength(1)
-})
-
 test('if the host has already answered, a stored notification is reported as late', async () => {
   const storing = Promise.withResolvers<void>()
   const stored = Promise.withResolvers<void>()
@@ -115,31 +106,6 @@ test('a notification that is not stored in time is answered 503 before the porta
   expect((await receiver.fetch(post())).status).toBe(200)
   expect(clock.sleeping).toBe(0)
   expect(missed).toEqual(['late'])
-})
-
-test('each notification has its own full budget', async () => {
-  const clock = new VirtualClock()
-  const first = Promise.withResolvers<void>()
-  const store = vi.fn(() => new Promise<void>(() => undefined)).mockReturnValueOnce(first.promise)
-  const { receiver } = openToAll({ clock, store })
-  const answers: number[] = []
-  for (const times of [1, 2, 3]) {
-    void receiver.fetch(post()).then(({ status }) => answers.push(status))
-    await expect.poll(() => store).toHaveBeenCalledTimes(times)
-    await clock.advance(900)
-  }
-  first.resolve()
-  await expect.poll(() => answers).toEqual([200])
-  for (const [ms, expected] of [
-    [1_199, [200]],
-    [1, [200, 503]],
-    [899, [200, 503]],
-    [1, [200, 503, 503]],
-  ] as const) {
-    await clock.advance(ms)
-    expect(answers).toEqual(expected)
-  }
-  expect(clock.sleeping).toBe(0)
 })
 
 test('a failed commit, and one that blocked the process too long, are reported as missed', async () => {

@@ -136,15 +136,6 @@ test('a renewed certificate is served without a restart, and a failed renewal ke
   await expect.poll(() => serialOf('')).not.toBe(first)
 })
 
-test('a function that never returns the next certificate does not hold up clients', async () => {
-  const clock = new VirtualClock(toInstant(Date.now()))
-  const certificate = vi.fn(() => new Promise<typeof own>(() => undefined)).mockResolvedValueOnce(own)
-  const { port } = await openServer({ clock, certificate })
-  await clock.advance(60_000)
-  for (let i = 0; i < 3; i++) (await open(port)).destroy()
-  expect(certificate).toHaveBeenCalledTimes(2)
-})
-
 test('addresses that may not notify cannot take all connections', async () => {
   const { receiver } = openToAll({ sources: ['127.0.0.2/32'] })
   const { port } = await openServer({ receivers: { '/norte': receiver }, connectionsMax: 8 })

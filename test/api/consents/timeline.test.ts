@@ -166,35 +166,6 @@ test('a consent is never effective at an instant when its known history says tha
   expect(effective).toBeGreaterThan(500)
 })
 
-test('a consent is effective whenever a detail says so, within its expiry and without doubt', () => {
-  let standing = 0
-  const end = fc.record({ does: fc.constant('change'), status: fc.constantFrom('ATIVO', 'REVOGADO') })
-  const quiet = fc.tuple(
-    fc.constant<ConsentStatus>('PENDENTE'),
-    fc.constant(0),
-    fc.array(fc.oneof(end, reading), { maxLength: 12 }),
-  )
-  fc.assert(
-    fc.property(quiet, ([first, skew, steps]) => {
-      // The table allows no other order.
-      const order = ['PENDENTE', 'ATIVO', 'REVOGADO']
-      let now = 0
-      const lawful = steps.filter(each => each.does !== 'change' || (order.indexOf(each.status) === now + 1 && ++now))
-      const life = play(first, skew, [...lawful, { does: 'list' }, { does: 'read' }])
-      const { history = [], minute: readAt } = life.shown.at(-1) ?? { minute: 0 }
-      const faults = faultsOf(life, (minute, known, reason) => {
-        if (known < readAt || minute > readAt) return undefined
-        const isActive = history.findLast(entry => entry.minute <= minute)?.status === 'ATIVO'
-        if (isActive) standing += 1
-        return (reason === 'active') === isActive ? undefined : reason
-      })
-      expect(faults).toEqual([])
-    }),
-    { seed: 5, numRuns: 40 },
-  )
-  expect(standing).toBeGreaterThan(500)
-})
-
 describe('a reading in full that may come from an older copy', () => {
   const second = (n: number) => toInstant(n * 1_000)
   const reading = { createdAt: null, expiresAt: second(9_000), controller: null }

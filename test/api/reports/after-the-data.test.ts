@@ -27,8 +27,8 @@ async function createWorld() {
 const wordsOf = ({ timeline }: SubjectReport, type: string) =>
   timeline.filter(entry => entry.type === type).map(({ words }) => words)
 
-test('the timeline describes reveals and destruction by retention', async () => {
-  const { report, other } = await createWorld()
+test('reports describe reveals and destruction by retention, and its rules', async () => {
+  const { averba, clock, report, other } = await createWorld()
   const [portuguese, english] = [await report('pt-BR'), await report('en')]
   const revealed = [wordsOf(portuguese, 'reveal.recorded'), wordsOf(english, 'reveal.recorded')]
   expect(revealed).toEqual([
@@ -47,10 +47,6 @@ test('the timeline describes reveals and destruction by retention', async () => 
   expect(wordsOf(await report('en', other), 'reveal.recorded')).toEqual([])
   const actor = { kind: 'person', ref: 'atendente-7' }
   expect(english.timeline.find(({ type }) => type === 'reveal.recorded')?.actor).toEqual(actor)
-})
-
-test('the records of processing state the retention rules of the organisation', async () => {
-  const { averba, clock } = await createWorld()
   const period = { from: '2000-01-01T00:00:00.000Z', until: new Date(clock.now()).toISOString() }
   const of = async (language: 'en' | 'pt-BR') =>
     (JSON.parse(await averba.audit.processingReport(period, { language })) as ProcessingReport).retention

@@ -1,25 +1,25 @@
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { type ConsentReport, checkPageProof, type PageProof } from '../../../src/index.ts'
-import { labelsOf } from '../../../src/pages/labels.ts'
-import { showTimeline } from '../../../src/pages/show-timeline.ts'
 import { createVerifierKey, writeVerifierKey } from '../../../src/proof/note.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { countTurns } from '../../support/count-turns.ts'
-import { cpfOf } from '../../support/cpf-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
-import { createReportedWorld, golden, type ReportedWorld } from '../../support/reported-world.ts'
+import { createReportedWorld, golden } from '../../support/reported-world.ts'
 
 const { subtle } = globalThis.crypto
 
-async function proofOf({ world, which, unawareAt }: ReportedWorld, knownAt: string | number = unawareAt) {
-  return JSON.parse(await world.averba.audit.prove({ consent: which, at: unawareAt, knownAt })) as ConsentReport
+const { world, which, subject, unawareAt } = await createReportedWorld()
+const { audit, consents } = world.averba
+afterAll(() => world.close())
+
+async function proofOf(knownAt: string | number = unawareAt) {
+  return JSON.parse(await audit.prove({ consent: which, at: unawareAt, knownAt })) as ConsentReport
 }
 
 test('the same log gives the same file, byte for byte', async () => {
-  const { world, which, unawareAt } = await createReportedWorld()
   const question = { consent: which, at: unawareAt }
-  const first = await world.averba.audit.prove(question)
-  expect(await world.averba.audit.prove(question)).toBe(first)
+  const first = await audit.prove(question)
+  expect(await audit.prove(question)).toBe(first)
   // The hashes change with every header, such as the machine tables in the first one.
   const { proof, ...told } = JSON.parse(first) as ConsentReport
   const kept = { ...told, proof: { positions: proof.events.map(({ index }) => index + 1) } }
@@ -27,23 +27,19 @@ test('the same log gives the same file, byte for byte', async () => {
 })
 
 test('the proof says what was known then and what is known now, as standing does', async () => {
-  const reported = await createReportedWorld()
-  const { world, which, unawareAt } = reported
-  const { consents } = world.averba
-  const report = await proofOf(reported)
+  const report = await proofOf()
   const then = await consents.standing(which, { at: unawareAt, knownAt: unawareAt })
   expect(then.reason).toBe('active')
   expect(report.answer).toMatchObject({ ...then, words: expect.stringContaining('ATIVO') })
   const now = await consents.standing(which, { at: unawareAt })
   expect(report.today).toMatchObject({ reason: 'revoked', effective: false, position: now.position })
   expect(report.timeline.at(-1)?.position).toBe(then.position)
-  const byPosition = await proofOf(reported, then.position)
+  const byPosition = await proofOf(then.position)
   expect(byPosition.answer).toEqual(report.answer)
 })
 
 test('WebCrypto alone checks the proof and detects every change of it', async () => {
-  const reported = await createReportedWorld()
-  const { proof, log } = await proofOf(reported)
+  const { proof, log } = await proofOf()
   const check = await checkPageProof(proof, subtle)
   expect(check).toEqual({
     ...{ included: proof.events.length, faults: [], signature: 'right' },
@@ -85,17 +81,6 @@ function otherKey(line: string): string {
   return writeVerifierKey(createVerifierKey(name, new Uint8Array(32).fill(7)))
 }
 
-test('proofs of logs of any size lead to their root', async () => {
-  const { world, which } = await createReportedWorld()
-  for (let i = 0; i < 40; i++) {
-    await world.averba.consents.enrol({ cpf: cpfOf(i + 1) })
-    const at = toInstant(world.clock.now())
-    const { proof, log }: ConsentReport = JSON.parse(await world.averba.audit.prove({ consent: which, at }))
-    const right = { faults: [], signature: 'right', size: log.position }
-    expect(await checkPageProof(proof, subtle)).toMatchObject(right)
-  }
-})
-
 test('proving a consent with many uses yields to other work', async () => {
   const { world, which } = await givenConsent('ATIVO')
   const { averba, clock } = world
@@ -109,24 +94,7 @@ test('proving a consent with many uses yields to other work', async () => {
   expect(turns).toBeGreaterThan(uses / 50)
 })
 
-test('a timeline of very many readings is evaluated in one pass', () => {
-  let read = 0
-  const about = { at: toInstant(0), stream: 's', words: '', actor: null, basis: null, anomaly: null, parts: [] }
-  const entries = Array.from({ length: 1_000 }, (_, position) => ({
-    ...about,
-    position,
-    get type() {
-      read += 1
-      return 'subject.synced'
-    },
-  }))
-  showTimeline(entries, labelsOf('en'))
-  expect(read).toBeLessThan(10 * entries.length)
-})
-
 test('an unknown consent and a time in a wrong form are refused', async () => {
-  const { world, subject, unawareAt } = await createReportedWorld()
-  const { audit } = world.averba
   const consent = { subject, id: 'nobody' }
   await expect(audit.prove({ consent, at: unawareAt })).rejects.toMatchObject({ code: 'NOT_FOUND' })
   await expect(audit.prove({ consent, at: 'today' })).rejects.toMatchObject({ code: 'INVALID_INPUT' })

@@ -8,6 +8,7 @@ import { createReportedWorld, golden } from '../../support/reported-world.ts'
 
 const { subtle } = globalThis.crypto
 
+/** The reports of one world, as objects and as pages. */
 async function createReports() {
   const { world, which, unawareAt } = await createReportedWorld()
   const { subjects, audit } = world.averba
@@ -18,8 +19,11 @@ async function createReports() {
   const [json, html] = [await read('json'), await read('html')]
   const subject: SubjectReport = JSON.parse(json.subject)
   const consent: ConsentReport = JSON.parse(json.consent)
+  await world.close()
   return { subject, consent, html }
 }
+
+const { subject, consent, html } = await createReports()
 
 /**
  * Leaves out what changes without a change of the page: compilers format the script's functions in their own way, and
@@ -34,7 +38,6 @@ function withoutScript(page: string): string {
 }
 
 test('the same report gives the same page', async () => {
-  const { subject, consent, html } = await createReports()
   expect(writeSubjectPage(subject)).toBe(html.subject)
   expect(writeConsentPage(consent)).toBe(html.consent)
   await expect(withoutScript(html.subject)).toMatchFileSnapshot(golden('subject.pt-BR.html'))
@@ -43,7 +46,6 @@ test('the same report gives the same page', async () => {
 })
 
 test('a page loads nothing, and its policy allows only its own style and script', async () => {
-  const { html } = await createReports()
   for (const page of [html.subject, html.consent]) {
     expect(page).not.toMatch(/\b(?:src|href|action|srcset)=|url\(|@import|https?:|\son\w+=|\sstyle=/)
     const policy = /Content-Security-Policy" content="([^"]+)"/.exec(page)?.[1]?.replaceAll('&#39;', "'")
@@ -67,14 +69,13 @@ function poison<T>(value: T): T {
 }
 
 test('text from outside never becomes markup', async () => {
-  const { subject: sealed, consent, html } = await createReports()
   const value = { nome: 'Maria', lista: [true, null, 3] }
   const data = [{ kind: 'validation.requested/claims', label: 'Dados enviados', position: 1, at: '', value }]
-  const subject = { ...sealed, organisation: { name: 'Loja', contact: 'x@loja.exemplo.br' }, data }
+  const revealed = { ...subject, organisation: { name: 'Loja', contact: 'x@loja.exemplo.br' }, data }
   const kept = { language: 'pt-BR' } as const
   const poisoned = writeConsentPage({ ...poison(consent), ...kept })
   for (const [page, honest] of [
-    [writeSubjectPage({ ...poison(subject), ...kept }), writeSubjectPage(subject)],
+    [writeSubjectPage({ ...poison(revealed), ...kept }), writeSubjectPage(revealed)],
     [poisoned, html.consent],
   ] as const) {
     const bodyOf = (text: string) => text.replace(scriptOf(text) ?? '-', '')
@@ -88,7 +89,6 @@ test('text from outside never becomes markup', async () => {
 })
 
 test('invisible characters and text direction marks are shown as their code', async () => {
-  const { consent } = await createReports()
   const codes = [0, 7, 0x1b, 0x85, 0xad, 0x34f, 0x61c, 0x115f, 0x180e, 0x200b, 0x200f, 0x2028, 0x2029]
   codes.push(0x202e, 0x2060, 0x2066, 0xd800, 0xfe0f, 0xfeff, 0xfff9, 0xe0041)
   for (const code of codes) {
@@ -101,7 +101,6 @@ test('invisible characters and text direction marks are shown as their code', as
 })
 
 test('the script of a page checks its own page and finds changes', async () => {
-  const { consent, html } = await createReports()
   const { events } = consent.proof
   const right = await openPage(html.consent).run(subtle)
   expect(right).toMatchObject({ className: 'card yes' })
@@ -124,7 +123,6 @@ test('the script of a page checks its own page and finds changes', async () => {
 })
 
 test('a page with another key or checkpoint, other bytes or missing checks says so', async () => {
-  const { consent, html } = await createReports()
   const page = html.consent
   const events = [...page.matchAll(/<pre data-position="\d+">[\s\S]*?<\/pre>/g)].map(([piece]) => piece)
   const [one = ''] = events.slice(-2)
@@ -144,7 +142,6 @@ test('a page with another key or checkpoint, other bytes or missing checks says 
 })
 
 test('a page that cannot check says what it did not check', async () => {
-  const { html } = await createReports()
   const none = await openPage(html.consent).run(undefined)
   expect(none).toMatchObject({ className: 'card doubt' })
   expect(none.text).toContain('A prova não foi conferida')

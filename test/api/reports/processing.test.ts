@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { limitOperations } from '../../../src/api/reports/processing.ts'
 import { AverbaError, type ProcessingOperation } from '../../../src/index.ts'
 import { VirtualClock, type World } from '../../../src/simulation/index.ts'
@@ -13,12 +13,14 @@ const period = { from: '2026-11-20T00:00:00.000Z', until: '2026-11-21T00:00:00.0
 const gather = (from: AsyncIterable<ProcessingOperation>): Promise<ProcessingOperation[]> => Array.fromAsync(from)
 const operationsOf = ({ averba }: World, of = period) => gather(averba.audit.processing(of))
 
+const { world: reported } = await createReportedWorld()
+afterAll(() => reported.close())
+
 test('the same log gives the same records of processing, as JSON and as a page', async () => {
-  const { world } = await createReportedWorld()
-  const { audit } = world.averba
+  const { audit } = reported.averba
   const json = await audit.processingReport(period)
   expect(await audit.processingReport(period)).toBe(json)
-  expect(JSON.parse(json).operations).toEqual(await operationsOf(world))
+  expect(JSON.parse(json).operations).toEqual(await operationsOf(reported))
   await expect(json).toMatchFileSnapshot(golden('processing.pt-BR.json'))
   const page = await audit.processingReport(period, { format: 'html', language: 'en' })
   await expect(page).toMatchFileSnapshot(golden('processing.en.html'))
@@ -42,9 +44,8 @@ test('what is disclosed is shared with a third party, and what is revealed withi
 })
 
 test('a report with too many operations is refused, and the hint says where to end the period', async () => {
-  const { world } = await createReportedWorld()
-  const operations = await operationsOf(world)
-  const read = (most: number) => gather(limitOperations(most, world.averba.audit.processing(period)))
+  const operations = await operationsOf(reported)
+  const read = (most: number) => gather(limitOperations(most, reported.averba.audit.processing(period)))
   expect(await read(operations.length)).toEqual(operations)
   await expect(read(operations.length - 1)).rejects.toMatchObject({
     code: 'INVALID_INPUT',
@@ -54,29 +55,27 @@ test('a report with too many operations is refused, and the hint says where to e
 })
 
 test('every event that collects or shares personal data is an operation', async () => {
-  const { world } = await createReportedWorld()
   const expected: number[] = []
   const opening = new Set<string>()
-  for await (const { id, position, type, parts, settles, effects = [] } of world.averba.log.read()) {
+  for await (const { id, position, type, parts, settles, effects = [] } of reported.averba.log.read()) {
     for (const [n, { opens = {} }] of effects.entries()) if (Object.keys(opens).length > 0) opening.add(`${id}/${n}`)
     const hasLeft = settles !== undefined && opening.has(settles.effect)
     if (parts || hasLeft || /\.use(d|Refused)$/.test(type)) expected.push(position)
   }
-  expect((await operationsOf(world)).map(({ position }) => position)).toEqual(expected)
+  expect((await operationsOf(reported)).map(({ position }) => position)).toEqual(expected)
 })
 
 test('a period includes its beginning and excludes its end', async () => {
-  const { world } = await createReportedWorld()
-  const all = await operationsOf(world)
+  const all = await operationsOf(reported)
   const middle = '2026-11-20T12:10:00.000Z'
-  const before = await operationsOf(world, { from: period.from, until: middle })
-  const after = await operationsOf(world, { from: middle, until: period.until })
+  const before = await operationsOf(reported, { from: period.from, until: middle })
+  const after = await operationsOf(reported, { from: middle, until: period.until })
   expect([...before, ...after]).toEqual(all)
   expect(after[0]?.at).toBe(middle)
   expect(before.at(-1)?.at).toBe('2026-11-20T12:00:00.000Z')
-  expect(await operationsOf(world, { from: period.until, until: '2026-11-22T00:00:00.000Z' })).toEqual([])
-  await expect(operationsOf(world, { from: period.until, until: period.from })).rejects.toThrow(AverbaError)
-  await expect(operationsOf(world, { from: 'today', until: period.until })).rejects.toThrow(AverbaError)
+  expect(await operationsOf(reported, { from: period.until, until: '2026-11-22T00:00:00.000Z' })).toEqual([])
+  await expect(operationsOf(reported, { from: period.until, until: period.from })).rejects.toThrow(AverbaError)
+  await expect(operationsOf(reported, { from: 'today', until: period.until })).rejects.toThrow(AverbaError)
 })
 
 const isCall = ({ recipients }: ProcessingOperation) => recipients.includes('Serviço de validação')

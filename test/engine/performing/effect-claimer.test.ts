@@ -29,15 +29,6 @@ function postpone() {
   return (attempts: number, wasStarted?: boolean) => waits.isPostponed(found(attempts, wasStarted))
 }
 
-test('a postponed call waits its time, whatever other processes try meanwhile', () => {
-  const isPostponed = postpone()
-  expect(isPostponed(6)).toBe(true)
-  vi.advanceTimersByTime(hourMs - 1)
-  expect(isPostponed(9)).toBe(true)
-  vi.advanceTimersByTime(1)
-  expect(isPostponed(9)).toBe(false)
-})
-
 test('a clock set back does not lengthen the wait, and a corrected clock ends it', () => {
   const isPostponed = postpone()
   vi.setSystemTime(Date.now() - 24 * hourMs)
@@ -49,11 +40,8 @@ test('a clock set back does not lengthen the wait, and a corrected clock ends it
   expect(isStillPostponed(6)).toBe(false)
 })
 
-test('a call released by an operator does not wait, even after attempts of another process', () => {
+test('a call does not wait that an operator released, or that another process has begun since', () => {
   for (const attempts of [1, 3]) expect(postpone()(attempts)).toBe(false)
-})
-
-test('a call that another process has begun since does not wait, so its outcome can be recorded', () => {
   expect(postpone()(6, true)).toBe(false)
 })
 

@@ -89,19 +89,6 @@ function givenFullDisk() {
 const endsOf = async (recording: Promise<void>[]) => (await Promise.allSettled(recording)).map(({ status }) => status)
 const ten = <T>(make: () => T) => Array.from({ length: 10 }, make)
 
-test('one caller retries while the disk is full, and all succeed once it has space', async () => {
-  const { clock, disk, reported, record } = givenFullDisk()
-  const ended = endsOf(ten(record))
-  await clock.advance(60 * minuteMs)
-  // Each tried at once; then one retried after 1, 3, 7, 15, 31 and 63 s, and once a minute.
-  expect(disk.tries).toBe(10 + 6 + 58)
-  disk.isFull = false
-  await clock.advance(minuteMs)
-  expect(await ended).toEqual(ten(() => 'fulfilled'))
-  const waits = 'the answer cannot be recorded: it waits until the store can be written'
-  expect(reported).toEqual(ten(() => waits))
-})
-
 test('when the log is closing one caller tries once a second for ten, and each a last time', async () => {
   const { clock, closing, disk, reported, record } = givenFullDisk()
   const ended = endsOf(ten(record))

@@ -43,21 +43,10 @@ const readEndings = [
 ]
 const useAt = (at: string) => ({ type: 'consent.use', data: { at, ageMaxMs: null, readAt: at } })
 
-test('an end from before the first list is not recorded together with a later one', () => {
-  const read = inFull('REVOGADO', 'PENDENTE', 'ATIVO', 'REVOGADO', 'ATIVO', 'REVOGADO')
-  const [, ...moves] = eventsAfter(observe('ATIVO'), observe('REVOGADO'), read)
-  expect(moves).toMatchObject([{ type: 'consent.revoked', data: { since: '2026-11-24' } }])
-})
-
 test('a history that does not end with the shown status is ignored, and the status counts', () => {
   const read = inFull('REVOGADO', 'PENDENTE', 'ATIVO')
   const [, move] = eventsAfter(observe('ATIVO'), observe('REVOGADO'), read)
   expect(move).toEqual({ type: 'consent.revoked', data: { status: 'REVOGADO', by: 'service' } })
-})
-
-test('a list requests another full reading while the history of the last one contradicts it', () => {
-  const next = eventsAfter(observe('ATIVO'), inFull('ATIVO', 'REVOGADO'), observe('ATIVO'))
-  expect(next).toMatchObject([{ type: 'consent.detailRequested' }])
 })
 
 const unreadable = { type: 'consent.observeUnreadable', data: {} }
@@ -92,12 +81,6 @@ test('a stale or unreadable status does not replace the status in a list', () =>
   }
 })
 
-test('a history with a status that the contract does not have is an anomaly', () => {
-  const data = { ...reading('ATIVO'), history: [{ status: null, since: null }] }
-  const [event] = eventsAfter(observe('ATIVO'), { type: 'consentService.consentRead', data })
-  expect(event?.anomaly).toBe('its history shows a status that the contract does not have')
-})
-
 test('a status change outside the table is recorded as a conflict, and the status counts', () => {
   const read = inFull('ATIVO', 'REVOGADO', 'ATIVO')
   const [, event] = eventsAfter(observe('REVOGADO'), observe('ATIVO'), read)
@@ -125,15 +108,6 @@ test('an answer with another status than requested is believed if it ends the ch
   }
 })
 
-test('an answer with another expiry first amends the consent, then changes its status', () => {
-  const expiresAt = '2026-12-01T00:00:00.000Z'
-  const answer = { type: 'consentService.statusChanged', data: { ...reading('ATIVO'), expiresAt } }
-  expect(eventsAfter(observe('PENDENTE'), approve, answer)).toMatchObject([
-    { type: 'consent.amended', data: { status: 'PENDENTE', expiresAt } },
-    { type: 'consent.approved', data: { status: 'ATIVO', by: 'us' } },
-  ])
-})
-
 test.each([
   ['EXPIRADO', 'declined'],
   ['ATIVO', 'settled'],
@@ -143,16 +117,6 @@ test.each([
   expect(eventsAfter(observe('PENDENTE'), approve, inFull(shown, 'PENDENTE', shown), lost)).toEqual([
     { ...late, resolves: { effect: 'consentService.changeStatus', as } },
   ])
-})
-
-test('a lost change is resolved when a consent that vanished meanwhile is listed again', () => {
-  const lost = { type: 'consentService.changeLost', data: {} }
-  const gone = [observe('PENDENTE'), approve, lost, { type: 'consent.miss', data: {} }]
-  expect(eventsAfter(...gone, observe('ATIVO'))).toMatchObject([
-    { type: 'consent.appeared', resolves: { as: 'settled' } },
-  ])
-  const again = [...gone, observe('PENDENTE'), inFull('PENDENTE', 'PENDENTE')]
-  expect(eventsAfter(...again)[1]).toMatchObject({ type: 'consent.changeNotMade', resolves: { as: 'declined' } })
 })
 
 test('an end that an old list shows is not taken back by lists: only a full reading settles it', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
 import { decides, scenario, shows } from '../../../src/simulation/index.ts'
-import { readConsent } from '../../support/given-consent.ts'
 
 /** Input as from JavaScript, without type checks. */
 const untyped = (given: unknown) => given as never
@@ -20,11 +19,6 @@ describe('a decision', () => {
     ['an unknown type of a given event', { given: [{ type: 'token.renewd', data: {} }] }, noEvent('token.renewd')],
   ])('%s is rejected', (_, members, message) => {
     expect(() => decides(untyped({ ...asked, ...members }))).toThrow(message)
-  })
-
-  test('a case may expect nothing', () => {
-    expect(decides(untyped(asked))).toMatchObject({ refused: 'nothing is known of it' })
-    decides(untyped({ ...asked, expected: undefined }))
   })
 })
 
@@ -49,15 +43,5 @@ describe('a scenario', () => {
     const when = vi.fn()
     await expect(scenario(untyped({ when, ...members }))).rejects.toThrow(message)
     expect(when).not.toHaveBeenCalled()
-  })
-
-  test('an event may be expected by its members or by a function', async () => {
-    await scenario({
-      when: readConsent,
-      expected: {
-        events: [event => expect(event.type).toMatch(/enrolled$/), { type: 'subject.synced' }],
-        without: ['log.resumed'],
-      },
-    })
   })
 })

@@ -1,9 +1,8 @@
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { writeRequestToken } from '../../../src/adapters/token/protocol.ts'
 import { hostToken } from '../../../src/api/validations/tokens.ts'
 import { type Fault, type FaultKind, startServices } from '../../../src/simulation/index.ts'
 import { all, type Expected, inDoubt, kinds, openThreeCalls } from '../../adapters/three-calls.ts'
-import { openServices } from '../../support/world.ts'
 
 interface Row extends Expected {
   readonly fault?: Partial<Fault>
@@ -57,18 +56,18 @@ async function givenOpenConnections(budgetMs = 10_000) {
   return calls
 }
 
-describe.each(Object.entries(table))('%s', (name, { fault, reason, budgetMs, ...expected }) => {
-  test.each(kinds)('%s', async kind => {
-    const calls = await givenOpenConnections(budgetMs)
+test.each(Object.entries(table))('%s', async (name, { fault, reason, budgetMs, ...expected }) => {
+  const calls = await givenOpenConnections(budgetMs)
+  for (const kind of kinds) {
     // The keys of the table are the kinds.
     await services.faults.add({ kind: name as FaultKind, ...fault })
     const outcome = await calls[kind]()
     services.faults.clear()
-    expect(outcome.status).toBe(expected[kind])
+    expect(outcome.status, kind).toBe(expected[kind])
     if (reason !== undefined) expect(outcome.reason).toContain(reason)
     // After the faults end, the same client succeeds.
-    expect(await calls.read()).toMatchObject({ status: 'settled' })
-  })
+    for (const call of [calls.read, calls.paid]) expect(await call()).toMatchObject({ status: 'settled' })
+  }
 })
 
 test('only the named service presents a bad certificate, as often as the fault says', async () => {
@@ -89,13 +88,4 @@ test('an answer under way finishes before a bad certificate is presented', async
   expect((await reading).status).toBe('settled')
   expect((await calls.read()).status).toBe('deferred')
   services.faults.clear()
-})
-
-test('initial faults of services last until a reset', async () => {
-  const faulty = await openServices({ faults: [{ kind: 'status', status: 503 }] })
-  const url = `${faulty.options.portal.baseUrl}/portal/api/ext/webhook`
-  const list = async () => (await faulty.reach.portal(new Request(url, { headers: faulty.portalHeaders }))).status
-  expect(await list()).toBe(503)
-  faulty.reset()
-  expect(await list()).toBe(200)
 })

@@ -81,12 +81,6 @@ test('a record is added as given: without a purpose, with its own category and h
   expect(await read(`autenticacao/${cpf}`)).toMatchObject({ autenticado: true })
 })
 
-test('deliveries for any port of a host are led to this machine', async () => {
-  const { ask, connect } = givenControl()
-  await ask('/connect-to', { from: 'receptor.exemplo.br:8443', to: '127.0.0.1:9000' })
-  expect(connect.mock.calls).toEqual([['receptor.exemplo.br:8443', 9_000, '127.0.0.1']])
-})
-
 test.each([
   ['/clock/advance', { ms: -1 }, 'ms'],
   ['/clock/advance', { ms: 1e15 }, 'must not lead beyond the year 8999'],

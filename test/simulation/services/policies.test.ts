@@ -26,11 +26,6 @@ test('valid policies are returned unchanged, and all are optional', () => {
   const policies: Policies = {
     consentService: { missingRecord: 'badRequest', authorizedClients: ['gestora'] },
     tokenService: { characters: 36 },
-    validationService: { errors: 'xml' },
-    portal: {
-      represents: [{ tipo: 'ORGAO', id: '26000' }],
-      users: [{ headers: { authorization: 'dois' }, represents: 'everyone' }],
-    },
   }
   expect(parsePolicies(policies)).toEqual(policies)
   expect(parsePolicies()).toEqual({})

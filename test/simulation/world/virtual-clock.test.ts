@@ -21,14 +21,6 @@ function givenClock() {
   return { clock, passed, woken, tick }
 }
 
-test('sleepers wake at their own time, and at the same time in order of sleeping', async () => {
-  const { clock, woken, tick } = givenClock()
-  void tick(2 * second, 'slow')
-  void tick(second, 'fast')
-  await clock.advance(4 * second)
-  expect(woken).toEqual(['fast 1', 'slow 2', 'fast 2', 'fast 3', 'slow 4', 'fast 4'])
-})
-
 test('the work of a woken sleeper ends before the next sleeper wakes', async () => {
   const { clock, passed, woken } = givenClock()
   const work = async (turns: number) => {
@@ -84,18 +76,6 @@ test('runUntil stops when the predicate becomes true, and throws when no timer i
   await expect(clock.runUntil(() => false)).rejects.toMatchObject({ code: 'NOTHING_DUE', message })
 })
 
-test('runToIdle continues through repeated sleeps', async () => {
-  const { clock, woken, tick } = givenClock()
-  void tick(second, 'a try', 20)
-  const stop = new AbortController()
-  void clock.sleep(99 * second, stop.signal).then(() => woken.push('told to stop'))
-  void clock.sleep(5 * second).then(() => stop.abort())
-  await clock.runToIdle()
-  expect(woken).toHaveLength(21)
-  expect(woken).toContain('told to stop')
-  expect(clock.sleeping).toBe(0)
-})
-
 test('an endless timer is named, and exactly wakesMax wake-ups are no error when no sleeper is left', async () => {
   const { clock, woken, tick } = givenClock()
   void tick(second, 'a try', 100)
@@ -143,18 +123,6 @@ test.each([
   expect(passed()).toBe(0)
   await clock.advance(second)
   expect(passed()).toBe(second)
-})
-
-test('no sleeper of an ended process is woken', async () => {
-  const { clock, woken } = givenClock()
-  const process = clock.forProcess()
-  void process.sleep(second).then(() => woken.push('of the process'))
-  void clock.sleep(second).then(() => woken.push('another'))
-  process.end()
-  void process.sleep(0).then(() => woken.push('of the process'))
-  await clock.advance(2 * second)
-  expect(woken).toEqual(['another'])
-  expect(process.now()).toBe(clock.now())
 })
 
 test('several movers at once do not skip a due time', async () => {

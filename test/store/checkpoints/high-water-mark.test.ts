@@ -38,20 +38,6 @@ async function recordOnce(store: string, n: number): Promise<void> {
   await averba.close()
 }
 
-test('closing writes a signed checkpoint of all events to the log and to the mark', async () => {
-  const mark = readMark(sample)
-  expect(sizeOf(mark)).toBe((await verifyLog({ store: sample })).events)
-  const newest = 'select note from checkpoint order by number desc'
-  expect(useDatabase(sample, database => database.value(newest), { readOnly: true })).toBe(mark)
-})
-
-test('opening and closing without changes keeps the mark and the checkpoints', async () => {
-  const store = copyMarked()
-  await (await openAverba({ store })).close()
-  expect(readMark(store)).toBe(readMark(sample))
-  expect((await verifyLog({ store })).checkpoints).toBe((await verifyLog({ store: sample })).checkpoints)
-})
-
 describe('a log is not opened', () => {
   test('that was truncated behind its mark, even if consistent', async () => {
     const { events } = await verifyLog({ store: sample })
@@ -88,13 +74,11 @@ describe('a log is not opened', () => {
     expect((await verifyLog({ store: other })).level).toBe('broken')
   })
 
-  test.each([
-    ['of another log', () => readMark(sample)],
-    ['that is damaged', () => 'x'],
-  ])('with a mark %s', async (_, markOf) => {
+  // A damaged one: checking.test.ts.
+  test('with a mark of another log', async () => {
     const store = temporaryStore()
     await (await openAverba({ store })).close()
-    writeFileSync(`${store}.mark`, markOf())
+    writeFileSync(`${store}.mark`, readMark(sample))
     await expect(openAverba({ store })).rejects.toMatchObject({ code: 'ROLLED_BACK' })
   })
 })

@@ -1,8 +1,7 @@
-import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { AverbaError, backupStore, diagnoseStore, openAverba, restoreStore, verifyLog } from '../../../src/index.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
-import { checkStore } from '../../../src/store/checks/check-store.ts'
 import { Snapshot } from '../../../src/store/database/snapshot.ts'
 import { makeBackup } from '../../../src/store/files/backup.ts'
 import { restoreBackup } from '../../../src/store/files/restore.ts'
@@ -145,27 +144,6 @@ describe('the deep check finds', () => {
   })
 })
 
-test('a long view is compared in pages that yield to the event loop', async () => {
-  const path = temporaryStore()
-  const view = counting('counted')
-  const store = await open(path, [view])
-  await append(store, 2_500, 2_500)
-  await store.close()
-  useDatabase(path, database =>
-    database.exec(`update counted set n = 9 where stream in ('bench-7', 'bench-1900');
-      delete from counted where stream = 'bench-3'; insert into counted values ('a', 1), ('z', 1)`),
-  )
-  await using snapshot = await Snapshot.open(path)
-  let pages = 0
-  const onProgress = (what: string, position: number) => {
-    if (what === 'views' && position === 2_501) pages += 1
-  }
-  const { faults } = await checkStore(snapshot, { views: [view], onProgress })
-  expect(faults.map(({ check }) => check)).toEqual(['views'])
-  expect(faults[0]?.examples[0]).toMatch(/^counted differs from the log in 5 rows: /)
-  expect(pages).toBeGreaterThan(3)
-})
-
 describe('opening finds at once', () => {
   test.each([
     ['a missing last event', edits.noLastEvent],
@@ -221,16 +199,6 @@ describe('the keyring', () => {
     expect((await checksOf(store)).problems).toEqual([
       expect.stringMatching(/^keys: the key of ".+" does not open with the keyring$/),
     ])
-  })
-
-  test('without its log is not replaced by a new one', async () => {
-    const store = copyStore(sample)
-    for (const lose of [() => writeFileSync(store, ''), () => rmSync(store)]) {
-      lose()
-      const refused = { code: 'KEYS_MISMATCH', hint: expect.stringMatching(/backup/) }
-      await expect(openAverba({ store })).rejects.toMatchObject(refused)
-    }
-    expect(existsSync(`${store}.keys`)).toBe(true)
   })
 })
 

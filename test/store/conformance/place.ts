@@ -10,7 +10,7 @@ import { appendOf } from '../append-of.ts'
 
 export type Connect = () => Promise<Connection>
 
-/** The functions of the test runner that the suite uses: `broken-stores.test.ts` gives its own. */
+/** The functions of the test runner that the suite uses. */
 export interface Harness {
   readonly describe: (name: string, body: () => void) => unknown
   readonly test: (name: string, body: () => Promise<void>) => unknown

@@ -4,7 +4,7 @@ import type { View } from '../../../src/vocabulary/view.ts'
 import { append, appendDuring, type Breaks, checkpointOf, counting, rowsOf, sumOf } from '../../support/counting.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { tamper, useDatabase } from '../../support/use-database.ts'
+import { tamper } from '../../support/use-database.ts'
 
 const { signal } = new AbortController()
 
@@ -79,21 +79,6 @@ test.each([
   },
 )
 
-test('an operator’s rebuild restarts a view at once, whenever its next retry is due; one that fails reports where', async () => {
-  const { breaks, store, path, fragile, retry } = await givenFragile({ at: 15, with: 'throw' })
-  await append(store, 20)
-  await retry()
-  breaks.at = 18
-  await expect(store.rebuild()).rejects.toThrow(RangeError)
-  expect((await fragile())?.reason).toBe('RangeError at position 18')
-  const operator = await given([counting('fragile')], path)
-  expect(await operator.fragile()).toMatchObject({ isRunning: true })
-  await operator.store.close()
-  delete breaks.at
-  await append(store, 10)
-  expect(await sumOf(store, 'fragile')).toBe(30)
-})
-
 test('two processes that restart the same view fold no event twice, and only one reports it', async () => {
   const one = await givenFragile({ at: 15, with: 'throw' })
   const other = await given([counting('fragile', one.breaks)], one.path)
@@ -145,22 +130,6 @@ test('restarting a view stops between two pages on a signal, and continues from 
   await retry()
   expect(await fragile()).toMatchObject({ isRunning: true, position: 2_001 })
   expect(await sumOf(store, 'fragile')).toBe(2_000)
-})
-
-test('opening builds a view of another version, and does not wait for the old table’s removal', async () => {
-  const { store, path } = await given([counting('counted')])
-  await append(store, 6_000)
-  await store.close()
-  const numbers = 'with recursive n (i) as (select 1 union all select i + 1 from n where i < 50000)'
-  useDatabase(path, database => database.exec(`${numbers} insert into counted select 'x-' || i, i from n`))
-  const newer = await given([{ ...counting('counted'), version: 2 }], path)
-  expect(await checkpointOf(newer.store, 'counted')).toMatchObject({ isRunning: true, version: 2 })
-  const sql = "select name from sqlite_schema where name like 'discarded%'"
-  const discarded = () => useDatabase(path, database => database.column(sql))
-  expect(discarded()).not.toEqual([])
-  await append(newer.store, 10)
-  expect(await sumOf(newer.store, 'counted')).toBe(6_010)
-  await expect.poll(discarded, { timeout: 20_000 }).toEqual([])
 })
 
 const setHeader = (path: string, position: number, header: string) =>

@@ -1,7 +1,4 @@
 import { expect, test } from 'vitest'
-import { systemEntropy } from '../../../src/runtime/entropy.ts'
-import { openSqlite } from '../../../src/store/database/sqlite.ts'
-import { createKeyring } from '../../../src/vault/keyring.ts'
 import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { defineView, integer, text } from '../../../src/vocabulary/view.ts'
 import { countTurns } from '../../support/count-turns.ts'
@@ -15,29 +12,8 @@ import {
   rowsOf,
   sumOf,
 } from '../../support/counting.ts'
-import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase } from '../../support/use-database.ts'
-import { type ObservedSteps, observed } from '../watched.ts'
-
-test('a batch writes each changed view in one request, and writes no unchanged view', async () => {
-  const done: ObservedSteps[] = []
-  const keyring = createKeyring(systemEntropy)
-  const store = await openStore({
-    medium: {
-      open: async () => observed(await openSqlite(':memory:'), each => done.push(each)),
-      keyring: async () => keyring,
-    },
-    views: [counting('one'), counting('other'), { ...counting('idle'), key: () => undefined }],
-  })
-  done.length = 0
-  await append(store, 60, 30)
-  const written = done.map(({ statements }) =>
-    statements.flatMap(sql => /^insert into (?:one|other|idle)/.exec(sql) ?? []),
-  )
-  expect(written).toEqual([['insert into one', 'insert into other']])
-  expect([await sumOf(store, 'one'), (await rowsOf(store, 'other')).length]).toEqual([60, 30])
-})
 
 test('a view that drops a row is stopped with the reason, and cannot be rebuilt either', async () => {
   const store = await open(temporaryStore(), [counting('fragile', { at: 15, with: 'drop' }), counting('steady')])

@@ -1,7 +1,6 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { first } from '../../../src/store/database/connection.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { WriterCache } from '../../../src/store/writing/writer-cache.ts'
 import { openStore } from '../../support/store.ts'
 import { appendOf } from '../append-of.ts'
 
@@ -32,13 +31,6 @@ async function isAtOnce(work: () => Promise<unknown>): Promise<boolean> {
   return turns === 0
 }
 
-test('appends of successive callbacks share a commit, also after a single append', async () => {
-  const { store, commits } = await given()
-  await inOneTurn(store, ['a'])
-  await inOneTurn(store, ['b', 'c', 'd'])
-  expect(commits()).toBe(2)
-})
-
 test('appends of consecutive turns share a commit, up to a turn without a new one', async () => {
   const { store, commits } = await given()
   const appending: Promise<unknown>[] = []
@@ -48,17 +40,6 @@ test('appends of consecutive turns share a commit, up to a turn without a new on
   }
   await Promise.all(appending)
   expect(commits()).toBe(1)
-})
-
-test('a caller that appends again at once does not wait for a turn of the event loop', async () => {
-  const { store, commits } = await given()
-  await inOneTurn(store, ['a'])
-  await appendTo(store, 'b')
-  const again = async () => {
-    for (const name of ['c', 'd', 'e']) await appendTo(store, name)
-  }
-  expect(await isAtOnce(again)).toBe(true)
-  expect(commits()).toBe(5)
 })
 
 test('callers that append again together do not wait for a turn of the event loop', async () => {
@@ -88,27 +69,6 @@ test('callers from outside are gathered with others even when as many wait as in
   await oneTurn()
   await Promise.all([others, appendTo(store, 'e')])
   expect(commits()).toBe(2)
-})
-
-test('the effects of every append in a commit are recorded, however many there are', async () => {
-  const { store, commits } = await given()
-  const due = '2026-11-20T13:00:00.000Z'
-  const names = Array.from({ length: 40 }, (_, n) => `validation-${n}`)
-  const effects = [{ type: 'a.first', data: {}, dueAt: due }]
-  await Promise.all(names.map(stream => store.append(appendOf(stream, 'none', [{ effects }]))))
-  expect(commits()).toBe(1)
-  const pending = await store.effects({})
-  expect(pending).toMatchObject(names.map(name => ({ id: `${name}/1/0`, state: 'pending', dueAt: due, attempts: 0 })))
-  expect(pending).toHaveLength(40)
-})
-
-test('the stream cache is trimmed even when every append conflicts', async () => {
-  const { store } = await given()
-  await appendTo(store, 'a')
-  const trim = vi.spyOn(WriterCache.prototype, 'trim')
-  expect(await appendTo(store, 'a')).toMatchObject({ status: 'conflict' })
-  expect(trim).toHaveBeenCalledOnce()
-  trim.mockRestore()
 })
 
 test('an append that fails takes no number of a stream or an owner', async () => {
