@@ -46,6 +46,7 @@ export const forgeries: [string, string, (text: string) => string][] = [
   ['the last event dropped', 'leaves.ndjson', text => changeLines(text, all => all.slice(0, -1))],
   ['a part edited', 'parts.ndjson', text => text.replace(/"sealed":"..../, '"sealed":"AAAA')],
   ['a part dropped', 'parts.ndjson', text => changeLines(text, all => all.toSpliced(10, 1))],
+  ['a part of no event', 'parts.ndjson', text => `${text}{"position":9999,"name":"a","owner":"b","sealed":""}\n`],
   ["another's part", 'parts.ndjson', text => text.replace(/"owner":"[^"]*"/, '"owner":"subject-x"')],
   ['another root', 'checkpoint', text => text.replace(/\n(.)/, '\n1$1')],
   ['another signature', 'checkpoint', text => text.replace(/(— \S+ .{20})./, (_, to) => `${to}_`.replace('_', 'A'))],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readConsent, writeReading } from '../../../src/adapters/consent/protocol.ts'
+import { readAwareness, readConsent, writeReading } from '../../../src/adapters/consent/protocol.ts'
 
 const asked = { cpf: '52998224725', id: 'x' }
 const read = (more: object) => readConsent(JSON.stringify({ id: 'x', status: 'ATIVO', ...more }), asked)
@@ -10,6 +10,10 @@ test('an answer about another person is rejected, also if the CPF is a number wi
   expect(read({ titular: { cpf: 52998224725 } })).toBeDefined()
   expect(read({ titular: { cpf: '529.982.247-25' } })).toBeDefined()
   expect(read({ titular: { cpf: '***.982.247-**' } })).toBeDefined()
+  const readAware = (more: object) => readAwareness(JSON.stringify({ id: 'x', ...more }), asked)
+  expect(readAware({ titular: { cpf: '00000000191' } })).toBeUndefined()
+  expect(readAware({ id: 'y' })).toBeUndefined()
+  expect(readAware({ titular: { cpf: 52998224725 } })).toBeDefined()
 })
 
 test.each([{}, { historico: null }, { historico: [] }])('a consent without a history is read: %j', history => {
