@@ -14,10 +14,15 @@ import { tokenMachine } from '../../src/machines/token.ts'
 import { validationMachine } from '../../src/machines/validation.ts'
 import type { Json, MessageWithParts } from '../../src/vocabulary/message.ts'
 
-/** A machine with messages that, in some order, lead to each of its states. */
+/**
+ * A machine with messages that, in some order, lead to each of its states. With `more` messages, and from the ends of
+ * `walks` as well, they lead to each transition.
+ */
 export interface Sample {
   readonly machine: Machine
   readonly messages: readonly MessageWithParts[]
+  readonly more?: readonly MessageWithParts[]
+  readonly walks?: readonly (readonly MessageWithParts[])[]
 }
 
 /** A message of this type with each of these data. */
@@ -40,13 +45,24 @@ const inFull = (history: (string | null)[], asked = {}, status = history.at(-1) 
   type: 'consentService.consentRead',
   data: { ...reading(status), history: history.map(entryOf), ...asked },
 })
+const missed = { type: 'consent.miss', data: {} }
 const statuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO']
+const askedAt = '2026-11-20T15:00:00.000Z'
+const askedLater = { askedAt: '2026-11-20T18:00:00.000Z' }
+const lost = { type: 'consentService.changeLost', data: { lostAt: askedAt } }
+const histories = [
+  ...['PENDENTE', 'PENDENTE ATIVO', 'PENDENTE NEGADO', 'PENDENTE EXPIRADO', 'PENDENTE NEGADO ATIVO'],
+  ...['PENDENTE EXPIRADO PENDENTE', 'PENDENTE ATIVO REVOGADO', 'PENDENTE ATIVO REVOGADO ATIVO'],
+].map(statuses => statuses.split(' '))
 const listed = {
   ...{ remoteId: 7, evento: 'e', endpoint: 'https://a.exemplo.br/x', generation: 1, isDeleted: false, deletedAt: null },
   ...{ lastSuccessAt: '2026-11-22T12:00:00.000Z', readAt: '2026-11-22T12:00:00.000Z' },
 }
 const observed = (change: object) => ({ type: 'subscription.observe', data: { ...listed, ...change } })
 const failure = { failure: 'f1', remoteId: 70, failedAt: nextDay, evento: 'e' }
+const declared = { type: 'subscription.declare', data: { subscription: 'a', evento: 'e', endpoint: listed.endpoint } }
+const adopted = { type: 'subscription.adopt', data: { ...listed, lastSuccessAt: now } }
+const failed = (failedAt: string) => ({ type: 'subscription.observeFailure', data: { ...failure, failedAt } })
 
 const tokenRequest = (need: string, contract: string, credential: string, askedAt: string) => ({
   ...{ type: 'token.request', data: { need, contract, credential, askedAt } },
@@ -122,6 +138,22 @@ export const samples: readonly Sample[] = [
       { type: 'consentService.changeLost', data: { status: 'ATIVO', lostAt: now } },
       { type: 'consentService.changeDeclined', data: { httpStatus: 400, asked: 'REVOGADO' } },
     ],
+    more: [
+      ...['approve', 'deny', 'revoke'].map(verb => ({ type: `consent.${verb}`, data: { askedAt } })),
+      lost,
+      { type: 'consent.observe', data: { ...shown('ATIVO').data, expiresAt: null } },
+      // By its times, each history is from before the request. Without `askedAt`, the reading may be as well.
+      ...histories.flatMap(history => [inFull(history), inFull(history, askedLater)]),
+      ...statuses.map(status => inFull([], askedLater, status)),
+    ],
+    walks: [
+      // An approval that was requested before it vanished, and an end that a list showed before.
+      [shown('PENDENTE'), { type: 'consent.approve', data: {} }, missed],
+      [shown('ATIVO'), shown('REVOGADO'), missed],
+      // An approval whose answer was lost, or showed another status.
+      [shown('PENDENTE'), { type: 'consent.approve', data: { askedAt } }, lost],
+      [shown('PENDENTE'), { type: 'consent.approve', data: { askedAt } }, answered('PENDENTE')],
+    ],
   },
   {
     machine: certificateMachine,
@@ -170,12 +202,12 @@ export const samples: readonly Sample[] = [
   {
     machine: subscriptionMachine,
     messages: [
-      { type: 'subscription.declare', data: { subscription: 'a', evento: 'e', endpoint: listed.endpoint } },
+      declared,
       { type: 'subscription.register', data: { endpoint: listed.endpoint } },
       { type: 'subscription.change', data: { endpoint: 'https://b.exemplo.br/x' } },
       { type: 'subscription.rotate', data: { endpoint: listed.endpoint } },
       { type: 'subscription.delete', data: {} },
-      { type: 'subscription.adopt', data: { ...listed, lastSuccessAt: now } },
+      adopted,
       observed({}),
       { type: 'subscription.takeOver', data: { ...listed, lastSuccessAt: null, generation: null } },
       ...[{ generation: null }, { generation: 2 }, { evento: 'outro' }].map(observed),
@@ -183,7 +215,7 @@ export const samples: readonly Sample[] = [
       observed({ lastSuccessAt: null, readAt: '2026-12-14T12:00:00.000Z', registeredAt: now }),
       observed({ isDeleted: true, deletedAt: nextDay }),
       { type: 'subscription.miss', data: {} },
-      { type: 'subscription.observeFailure', data: failure },
+      failed(nextDay),
       { type: 'subscription.recoverFailure', data: { failure: 'f1', evento: 'e', notification: 'n', how: 'stored' } },
       { type: 'portal.subscribed', data: { remoteId: 7, endpoint: listed.endpoint, generation: 1 } },
       { type: 'portal.subscriptionChanged', data: { endpoint: 'https://b.exemplo.br/x', generation: 1 } },
@@ -192,6 +224,11 @@ export const samples: readonly Sample[] = [
         { type: 'portal.declined', data: { operation, httpStatus: 422, code: null } },
         { type: 'portal.lost', data: { operation } },
       ]),
+    ],
+    walks: [
+      // A former registration is listed beside another one, and a success between two failures.
+      [declared, adopted, ...each(['subscription.miss']), { ...adopted, data: { ...adopted.data, remoteId: 8 } }],
+      [declared, adopted, failed(nextDay), failed('2026-11-23T12:00:00.000Z')],
     ],
   },
   {
@@ -244,6 +281,10 @@ export const samples: readonly Sample[] = [
       ...of('notification.replay', { which: 'failed' }, { which: 'all' }),
       { type: 'notification.skip', data: {} },
       { type: 'notification.recover', data: { notification: 'n', evento: 'e', failedAt: nextDay, bodyBytes: 2 } },
+    ],
+    more: [
+      { type: 'host.handled', data: ofTwo('b') },
+      { type: 'host.failed', data: { ...ofTwo('b'), ...thrown, retryAt: nextDay } },
     ],
   },
   {

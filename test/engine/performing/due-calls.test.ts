@@ -84,3 +84,18 @@ test('a call that ends while due calls are searched is not made again', async ()
   expect(await looking).toBe(1)
   expect(await calls.begin()).toBe(0)
 })
+
+test('makeAll makes every due call with few searches, also behind many that are left to others', async () => {
+  const { calls, due, time, inProgress, end } = given(1_000, 16)
+  const making = calls.makeAll(new AbortController().signal)
+  for (;;) {
+    await oneTurn()
+    const [next] = inProgress.keys()
+    if (next === undefined) break
+    const n = Number(next.slice(5))
+    await end(n, n < 900 ? 'due' : 'done')
+  }
+  expect(await making).toBe(1_000)
+  expect(due.size).toBe(900)
+  expect(time.looks).toBeLessThan(20)
+})
