@@ -54,17 +54,6 @@ test('a report with too many operations is refused, and the hint says where to e
   })
 })
 
-test('every event that collects or shares personal data is an operation', async () => {
-  const expected: number[] = []
-  const opening = new Set<string>()
-  for await (const { id, position, type, parts, settles, effects = [] } of reported.averba.log.read()) {
-    for (const [n, { opens = {} }] of effects.entries()) if (Object.keys(opens).length > 0) opening.add(`${id}/${n}`)
-    const hasLeft = settles !== undefined && opening.has(settles.effect)
-    if (parts || hasLeft || /\.use(d|Refused)$/.test(type)) expected.push(position)
-  }
-  expect((await operationsOf(reported)).map(({ position }) => position)).toEqual(expected)
-})
-
 test('a period includes its beginning and excludes its end', async () => {
   const all = await operationsOf(reported)
   const middle = '2026-11-20T12:10:00.000Z'

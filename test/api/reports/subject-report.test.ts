@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest'
 import type { ConsentimentoDetalhado } from '../../../src/adapters/consent/wire.ts'
-import { AverbaError, type Recorded, type SubjectRef, valueOf } from '../../../src/index.ts'
+import { AverbaError, type SubjectRef, valueOf } from '../../../src/index.ts'
 import { findDataSource } from '../../../src/pages/describe.ts'
 import type { World } from '../../../src/simulation/index.ts'
 import { isDetail, isList } from '../../support/consent-requests.ts'
@@ -29,30 +29,6 @@ test('the same log gives the same report, in Portuguese and in English', async (
   await expect(portuguese).toMatchFileSnapshot(golden('subject.pt-BR.json'))
   const english = await subjects.report({ subject }, { language: 'en' })
   await expect(english).toMatchFileSnapshot(golden('subject.en.json'))
-})
-
-test('the report has every event about the person and none about others', async () => {
-  const report = await readOwn()
-  const events: Recorded[] = await Array.fromAsync(averba.log.read())
-  // Computed in another way than in the report: from the subject in the event data.
-  const mine = new Set(
-    events.flatMap(({ stream, data, parts = [] }) => {
-      const isMine =
-        (data as { subject?: string }).subject === reported.subject || // Only such events have it.
-        parts.some(({ owner }) => owner === `subject-${reported.subject}`)
-      return isMine ? [stream] : []
-    }),
-  )
-  const expected = events.filter(({ stream }) => mine.has(stream)).map(({ position }) => position)
-  const own = report.timeline.filter(({ stream }) => !stream.startsWith('effect-'))
-  expect(own.map(({ position }) => position)).toEqual(expected)
-  const types = new Set(own.map(({ type }) => type.slice(0, type.indexOf('.'))))
-  expect(types).toEqual(new Set(['subject', 'consent', 'validation', 'notification']))
-  const attempts = report.timeline.filter(({ type }) => type === 'effect.attempted')
-  expect(attempts).toHaveLength(2) // A status change and a validation.
-  const others = events.filter(({ type }) => type === 'subject.enrolled').map(({ stream }) => stream)
-  const other = others.find(stream => stream !== `subject-${reported.subject}`) ?? 'missing'
-  expect(JSON.stringify(report)).not.toContain(other.slice('subject-'.length))
 })
 
 test('an actor finds nothing about other people in their own report', async () => {
