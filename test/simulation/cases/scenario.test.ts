@@ -128,25 +128,6 @@ describe('handlers that fail', () => {
     expect(handler.mock.calls.length).toBeGreaterThan(12)
   })
 
-  test('and are registered again after a crash are retried', async () => {
-    let fails = 0
-    const { crashes } = await scenario({
-      world,
-      given,
-      when: async of => {
-        fails = 0
-        of.averba.notifications.handle(evento, 'erp', async () => {
-          fails += 1
-          if (fails === 1) fail()
-        })
-        await notifyAndSettle(of)
-      },
-      survivesCrashes: true,
-      expected: { events: [{ type: 'notification.handled' }] },
-    })
-    expect(crashes).toBeGreaterThan(5)
-  })
-
   test('as log followers are retried and named too', async () => {
     let calls = 0
     const when = async ({ averba }: World, isMended: (call: number) => boolean) => {

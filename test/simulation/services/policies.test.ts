@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { simulate, startServices } from '../../../src/simulation/index.ts'
-import { type Policies, parsePolicies } from '../../../src/simulation/services/policies.ts'
+import { parsePolicies } from '../../../src/simulation/services/policies.ts'
 
 test.each([
   ['policies', []],
@@ -12,6 +11,7 @@ test.each([
   ['consentService.authorizedClients', { consentService: { authorizedClients: { 6: ['gestora'] } } }],
   ['tokenService.characters', { tokenService: { characters: 41 } }],
   ['validationService.required', { validationService: { required: 'all' } }],
+  ['portal.silence', { portal: { silence: 'always' } }],
   ['portal.tries', { portal: { tries: 1.5 } }],
   ['portal.represents', { portal: { represents: [{ tipo: 'CPF', id: '257.744.350-16' }] } }],
   ['portal.users.0.headers', { portal: { users: [{ headers: {} }] } }],
@@ -20,20 +20,4 @@ test.each([
 ])('invalid policies are rejected with the member %s', (member, policies) => {
   const message = expect.stringContaining(`Cannot set the policies: ${member}`)
   expect(() => parsePolicies(policies)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT', message }))
-})
-
-test('valid policies are returned unchanged, and all are optional', () => {
-  const policies: Policies = {
-    consentService: { missingRecord: 'badRequest', authorizedClients: ['gestora'] },
-    tokenService: { characters: 36 },
-  }
-  expect(parsePolicies(policies)).toEqual(policies)
-  expect(parsePolicies()).toEqual({})
-})
-
-test('the simulated services do not start with invalid policies', async () => {
-  const policies = { portal: { silence: 'always' } } as unknown as Policies // As from JavaScript.
-  const refusal = { code: 'INVALID_INPUT', message: expect.stringContaining('portal.silence: ') }
-  await expect(simulate({ policies })).rejects.toMatchObject(refusal)
-  await expect(startServices({ policies })).rejects.toMatchObject(refusal)
 })

@@ -140,26 +140,6 @@ test('several movers at once do not skip a due time', async () => {
   expect(passed()).toBe(5_500)
 })
 
-test('a mover without an end does not pass the end of another mover', async () => {
-  const { clock, passed } = givenClock()
-  const stop = new AbortController()
-  const poll = async () => {
-    while (!stop.signal.aborted) await clock.sleep(second, stop.signal)
-  }
-  const polling = poll()
-  let isDone = false
-  const advanced = clock.advance(60_500).then(() => {
-    expect(passed()).toBe(60_500)
-    isDone = true
-  })
-  await Promise.all([advanced, clock.runUntil(() => isDone)])
-  expect(passed()).toBe(60_500)
-  await clock.finish(clock.advance(10_000))
-  expect(passed()).toBe(70_500)
-  stop.abort()
-  await polling
-})
-
 test('a predicate that waits for the clock does not block other movers', async () => {
   const { clock, passed } = givenClock()
   let asked = 0

@@ -1,5 +1,4 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { yieldToEventLoop } from '../../../src/runtime/event-loop.ts'
 import { type CrashPoint, samples, simulate, startServices, type World } from '../../../src/simulation/index.ts'
 import { readConsent } from '../../support/given-consent.ts'
 import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
@@ -44,23 +43,6 @@ test('averba.run wakes on an idle day for what is due, and not to look', async (
   // Each part of it looks every ten minutes, in case the clock was set. One that looked every second would need 86,400.
   await world.clock.runUntil(() => world.clock.now() >= end, { wakesMax: 2_500 })
   await stop()
-})
-
-test('a write that has not reached the store when the process crashes is lost', async () => {
-  const lengths = new Set<number>()
-  for (let steps = 0; steps < 30 && !lengths.has(2); steps++) {
-    const world = await openWorld()
-    void world.averba.consents.enrol({ cpf: samples.cpf })
-    for (let step = 0; step < steps; step++) await (step < 15 ? undefined : yieldToEventLoop())
-    world.crash()
-    const before = await world.digest()
-    await world.clock.quiet()
-    expect(await world.digest(), `after ${steps} steps`).toBe(before)
-    await world.restart()
-    lengths.add((await typesOf(world)).length)
-    await world.close()
-  }
-  expect(lengths).toEqual(new Set([1, 2]))
 })
 
 describe('a process that crashes', () => {
@@ -203,6 +185,8 @@ test.each<[open: (options: object) => Promise<unknown>, options: object, code: s
   [simulate, { faults: [{ kind: 'refuse', path: '?cnpj=' }] }, 'INVALID_INPUT'],
   [simulate, { faults: [{ kind: 'refuse', path: 'https://a.exemplo.br' }] }, 'INVALID_INPUT'],
   [startServices, { fault: [{ kind: 'refuse' }] }, 'MISCONFIGURED'],
+  [simulate, { policies: { portal: { silence: 'always' } } }, 'INVALID_INPUT'],
+  [startServices, { policies: { portal: { silence: 'always' } } }, 'INVALID_INPUT'],
 ])('%o rejects %j', async (open, options, code, message) => {
   await expect(open(options)).rejects.toMatchObject({ code, ...(message !== undefined && { message }) })
 })
