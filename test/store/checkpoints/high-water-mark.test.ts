@@ -10,7 +10,7 @@ import { minuteMs } from '../../support/pass-time.ts'
 import { copyStore, makeSampleStore } from '../../support/sample-store.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { tamper, useDatabase } from '../../support/use-database.ts'
+import { useDatabase } from '../../support/use-database.ts'
 import { openEngine } from '../../support/world.ts'
 import { appendOf } from '../append-of.ts'
 import { withHooks } from '../watched.ts'
@@ -27,11 +27,6 @@ function copyMarked(): string {
 const readMark = (store: string) => readFileSync(`${store}.mark`, 'utf8')
 const sizeOf = (mark: string) => parseCheckpoint(mark)?.size ?? 0
 
-/** Deletes the last events with everything that belongs to them. */
-const cutOff = (from: number) =>
-  ['part', 'effect', 'event'].map(table => `delete from ${table} where position >= ${from};`).join('') +
-  `delete from checkpoint where size >= ${from};`
-
 async function recordOnce(store: string, n: number): Promise<void> {
   const averba = await openEngine({ store, receiver })
   await notify(averba, n)
@@ -39,19 +34,6 @@ async function recordOnce(store: string, n: number): Promise<void> {
 }
 
 describe('a log is not opened', () => {
-  test('that was truncated behind its mark, even if consistent', async () => {
-    const { events } = await verifyLog({ store: sample })
-    for (let from = 2; from <= events; from++) {
-      const store = copyMarked()
-      tamper(store, cutOff(from))
-      await expect(openAverba({ store }), `from ${from}`).rejects.toMatchObject({
-        code: 'ROLLED_BACK',
-        message: expect.stringContaining(`it has ${from - 1} events, and had ${events}`),
-        hint: expect.stringContaining('--accept-rollback'),
-      })
-    }
-  })
-
   test('when an older copy replaced it', async () => {
     const store = temporaryStore()
     await recordOnce(store, 1)

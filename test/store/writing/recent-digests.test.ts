@@ -54,29 +54,6 @@ test('digests of a failed commit cause no conflict and hide no later digests of 
   expect(await first.record(1, 0)).toBe('conflict')
 })
 
-test('a process finds digests that others recorded before and after it opened', async () => {
-  const path = temporaryStore()
-  const first = await given(path)
-  expect(await first.record(1, 0)).toBe('appended')
-  const second = await given(path, first.keyring)
-  expect(await second.record(1, 1)).toBe('conflict')
-  expect(await second.record(2, 1)).toBe('appended')
-  expect(await first.record(2, 2)).toBe('conflict')
-  expect(await first.record(3, 2)).toBe('appended')
-  expect(await second.record(3, 3)).toBe('conflict')
-})
-
-test('old rows are deleted after a thousand new ones, and recent rows stay', async () => {
-  const { record, countRows } = await given()
-  for (let content = 0; content < 700; content++) await record(content, 0)
-  for (let content = 700; content < 1_000; content++) await record(content, 5)
-  expect(await countRows()).toEqual([{ n: 1_000 }])
-  for (let content = 1_000; content < 2_000; content++) await record(content, 12)
-  expect(await countRows()).toEqual([{ n: 1_300 }])
-  expect(await record(0, 12)).toBe('appended')
-  expect(await record(700, 12)).toBe('conflict')
-})
-
 test('rows of short-lived processes are deleted too', async () => {
   const path = temporaryStore()
   const keyring = createKeyring(systemEntropy)
