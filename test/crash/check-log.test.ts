@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { tamper } from '../support/use-database.ts'
@@ -81,15 +81,6 @@ test('a log that does not open counts as completely lost', async () => {
   const missing = await checkLog(path, acknowledged)
   expect(missing.corrupt).toEqual([expect.stringContaining('KEYS_MISSING')])
   expect(missing.lost).toHaveLength(300)
-})
-
-test('overwritten pages are found', async () => {
-  const torn = damagedCopy(path => {
-    const bytes = readFileSync(path)
-    bytes.fill(0, 8 * 4096, bytes.length - 4096)
-    writeFileSync(path, bytes)
-  })
-  expect((await checkLog(torn, acknowledged)).corrupt).not.toEqual([])
 })
 
 test('a full disk is an error with a code, and acknowledged events are kept', async () => {
