@@ -24,9 +24,10 @@ async function start(args: readonly string[] = [], cwd = temporaryFolder()) {
 const trigger = (...args: string[]) => averba('trigger', ...args)
 const delivered = { code: 0, out: 'delivered\n', err: '' }
 
-test('averba dev stops on a signal that comes while it starts', async () => {
+test.each(['dev', 'simulate'])('averba %s stops on a signal that comes while it starts', async name => {
   process.chdir(temporaryFolder())
-  const command = startCommand(['dev'])
+  const command = startCommand([name])
+  // Its certificates are not made yet.
   await Promise.resolve()
   expect(await command.stop('SIGTERM')).toMatchObject({ code: 0, err: '' })
 })

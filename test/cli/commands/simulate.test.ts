@@ -250,13 +250,6 @@ test('averba simulate stops cleanly on a signal, and deletes its keys', async ()
   expect(existsSync(addresses.consentService.key)).toBe(false)
 })
 
-test('averba simulate stops on a signal that comes while it starts', async () => {
-  const command = startCommand(['simulate', '--dir', `${temporaryFolder()}/sim`])
-  // Its certificates are not made yet.
-  await Promise.resolve()
-  expect(await command.stop('SIGTERM')).toMatchObject({ code: 0, err: '' })
-})
-
 test('averba simulate stops on a signal while a request is under way', async () => {
   const { stop, control, ask, list } = await start()
   await control('/faults', { kind: 'delay', ms: 3_600_000 })
