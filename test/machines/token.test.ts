@@ -79,6 +79,24 @@ test('tokens that expire before they work are replaced ten times, then once a mi
   expect(rejectInRow(13, { afterMs: 1_500, expiresInMs: 1_000 }).waits).toEqual([...Array(10).fill(null), 1, 1, 1])
 })
 
+test('tokens that worked until their end are no rejections in a row, however short they live', () => {
+  const served = [1, 2].flatMap(n => [request('ended'), issued(n, { expiresAt: at }), reject(n, at, true)])
+  expect(eventOf(...served)).toEqual({ ...eventOf(...served.slice(0, 3)), generation: 2 })
+})
+
+test('times of a clock that was far ahead or is set back make no wait longer, and no token young', () => {
+  const ahead = '2027-11-20T12:00:00.000Z'
+  const twice = (issuedAt: string, when: string) => [
+    ...[request('absent'), issued(1), reject(1)],
+    ...[request('rejected'), issued(2, { issuedAt, expiresAt: '2028-11-20T12:00:00.000Z' }), reject(2, when)],
+  ]
+  expect(after(...twice(ahead, ahead), request('rejected', 'k1', ahead))).toHaveProperty('refused')
+  expect(after(...twice(ahead, ahead), request('rejected'))).toHaveProperty('events')
+  // A few minutes are what clocks differ by; more is no age at all.
+  expect(eventOf(...twice('2026-11-20T12:05:00.000Z', at))).toMatchObject({ times: 2 })
+  expect(eventOf(...twice(ahead, at))).toMatchObject({ times: 1 })
+})
+
 test('the chart refuses the same credentials after they were refused, another secret, and a request before its wait is over', () => {
   const chart = chartOf(tokenMachine) as AnyStateMachine // It has one.
   const refusalOf = takingRule(chart)

@@ -43,6 +43,15 @@ const readEndings = [
 ]
 const useAt = (at: string) => ({ type: 'consent.use', data: { at, ageMaxMs: null, readAt: at } })
 
+test('within a minute of an end, only later entries of the known history reopen it', () => {
+  const at = (read: Message) => ({ ...read, data: { ...Object(read.data), askedAt: '2026-11-25T12:00:00.000Z' } })
+  const known = [observe('ATIVO'), at(inFull('REVOGADO', 'ATIVO', 'REVOGADO'))]
+  const madeOf = (...history: string[]) => eventsAfter(...known, at(inFull('ATIVO', ...history))).at(-1)?.type
+  expect(madeOf('ATIVO', 'REVOGADO', 'ATIVO')).toBe('consent.conflicted')
+  for (const other of [['ATIVO'], ['ATIVO', 'ATIVO', 'ATIVO'], ['PENDENTE', 'NEGADO', 'ATIVO']])
+    expect(madeOf(...other)).toBe('consent.changeSeen')
+})
+
 test('a history that does not end with the shown status is ignored, and the status counts', () => {
   const read = inFull('REVOGADO', 'PENDENTE', 'ATIVO')
   const [, move] = eventsAfter(observe('ATIVO'), observe('REVOGADO'), read)
