@@ -61,6 +61,11 @@ const expected: [keyof typeof requests, line: string, headers?: Record<string, s
   ['query failures', `GET ${webhook}/falhas?data=20112026`, session],
 ]
 
+test('there are fourteen operations', () => {
+  expect(Object.keys(requests)).toEqual(expected.map(([name]) => name))
+  expect(expected).toHaveLength(14)
+})
+
 test.each(expected)('%s', async (name, line, headers = {}, body = '') => {
   const request = requests[name]
   expect(`${request.method} ${request.url}`).toBe(line.replace(' ', ` ${base}`))

@@ -33,6 +33,15 @@ function checkTest(cell: string): string[] {
   return hasTitle ? [] : [`test/${file} has no test "${title}"`]
 }
 
+test.each([
+  ['Document 1', 80],
+  ['Document 2', 60],
+  ['Document 3', 80],
+])('%s has enough statements', (part, min) => {
+  const statements = rows.filter(row => row.document.startsWith(part)).flatMap(row => row.statement.split('; '))
+  expect(statements.length).toBeGreaterThanOrEqual(min)
+})
+
 test('every table has the two columns, and no cell is empty', () => {
   const tables = page.split('\n').filter(line => line.startsWith('| statement'))
   expect(new Set(tables)).toEqual(new Set([header]))

@@ -42,6 +42,17 @@ test('appends of consecutive turns share a commit, up to a turn without a new on
   expect(commits()).toBe(1)
 })
 
+test('a caller that appends again at once does not wait for a turn of the event loop', async () => {
+  const { store, commits } = await given()
+  await inOneTurn(store, ['a'])
+  await appendTo(store, 'b')
+  const again = async () => {
+    for (const name of ['c', 'd', 'e']) await appendTo(store, name)
+  }
+  expect(await isAtOnce(again)).toBe(true)
+  expect(commits()).toBe(5)
+})
+
 test('callers that append again together do not wait for a turn of the event loop', async () => {
   const { store, commits } = await given()
   const together = (names: string) => Promise.all([...names].map(name => appendTo(store, name)))
