@@ -49,19 +49,6 @@ test('a change that the table forbids is refused without a request, and again un
   await refuses('REFUSED', revoke(), why)
 })
 
-test('the caller stops waiting when the host says so, and the work continues', async () => {
-  const { averba, consentService, samples, which, play } = await givenStory('PENDENTE')
-  const { consents } = averba
-  await play('hold changes')
-  const stop = new AbortController()
-  const waiting = consents.approve(which, { signal: stop.signal })
-  stop.abort()
-  expect(await waiting).toMatchObject({ status: 'pending' })
-  await refuses('REFUSED', consents.approve(which, { waitMs: 0 }))
-  await play('open all, settle')
-  await expect.poll(() => consentService.statusOf(samples.cpf, which.id)).toBe('ATIVO')
-})
-
 test('a CPF is enrolled once, however often it is enrolled', async () => {
   const world = await openWorld()
   const enrolling = Array.from({ length: 10 }, () => world.averba.consents.enrol({ cpf: '257.744.350-16' }))

@@ -47,20 +47,6 @@ test.each([
   expect((await checkOf(averba, 'effects'))?.ok).toBe(true)
 })
 
-test('waits for a misdirected change grow to a quarter of an hour, and after a day it is parked', async () => {
-  const { world, which } = await givenConsent('PENDENTE')
-  await world.faults.add(gatewayOf('consentService', 'PUT'))
-  await world.averba.consents.approve(which)
-  await passTime(world, minuteMs, 30)
-  await passTime(world, hourMs, 26)
-  const deferred = await eventsOf(world, 'effect.deferred')
-  const waits = deferred.map(({ at, data }) => (Date.parse(data.dueAt) - Date.parse(at)) / minuteMs)
-  expect(waits.slice(0, 6)).toEqual([1, 2, 4, 8, 15, 15])
-  expect(Math.max(...waits)).toBe(15)
-  const reason = expect.stringMatching(/^SERVICE_MISDIRECTED: .*; given up after 2[45] hours$/)
-  expect(await eventsOf(world, 'effect.parked')).toMatchObject([{ data: { reason } }])
-})
-
 test('a validation that a gateway answers is unknown, never sent again, and its answer is kept', async () => {
   const { averba, faults, requests, clock } = await openWorld({ faults: [gatewayOf('validationService', 'POST')] })
   const outcome = await validate(averba, 'v1')

@@ -1,4 +1,3 @@
-import type { RequestListener } from 'node:http'
 import { createServer } from 'node:https'
 import { expect, test } from 'vitest'
 import { openSocket } from '../../../src/adapters/http/transport.ts'
@@ -7,20 +6,18 @@ import { type Fault, type Policies, ShiftedClock, samples, startControl } from '
 import { closeAtEnd } from '../../support/close-at-end.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
 import { hourMs } from '../../support/pass-time.ts'
-import { secretsAt } from '../../support/portal.ts'
 import { openServices } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
 const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body: {} }
-const take: RequestListener = (_, response) => response.writeHead(204).end()
 
 /** The services over TLS with their control server, and what subscribes the test’s own receiver. */
-async function given(faults: readonly Fault[], handle = take, policies: Policies = {}) {
+async function given(faults: readonly Fault[], policies: Policies) {
   const clock = new ShiftedClock()
   const services = await openServices({ clock, faults, policies })
   const control = closeAtEnd(await startControl(services, clock))
   const socket = closeAtEnd(openSocket({ clock: systemClock, ca: services.ca }))
-  const receiver = createServer(services.receiver, handle)
+  const receiver = createServer(services.receiver, (_, response) => response.writeHead(204).end())
   services.connect('receptor.exemplo.br', await listenUntilEnd(receiver))
   const webhook = `${services.options.portal.baseUrl}/portal/api/ext/webhook`
   const headers = { ...services.portalHeaders, 'content-type': 'application/json' }
@@ -30,8 +27,7 @@ async function given(faults: readonly Fault[], handle = take, policies: Policies
   }
   const order = async (path: string, body: object) =>
     (await fetch(control.baseUrl + path, { method: 'POST', body: JSON.stringify(body) })).json()
-  const subscribe = (more: object = {}) =>
-    callPortal('', { evento, endpoint: 'https://receptor.exemplo.br/averba', ...more })
+  const subscribe = () => callPortal('', { evento, endpoint: 'https://receptor.exemplo.br/averba' })
   return { services, clock, callPortal, order, subscribe }
 }
 
@@ -41,7 +37,6 @@ test('advancing the clock runs everything due until then, and its consequences, 
       { kind: 'delay', service: 'receiver', ms: hourMs },
       { kind: 'delay', service: 'portal', path: '/falhas', ms: 10_900, times: 1 },
     ],
-    take,
     { portal: { tries: 3 } },
   )
   await subscribe()
@@ -57,30 +52,4 @@ test('advancing the clock runs everything due until then, and its consequences, 
   // The answer that was delayed beyond the last try contains the failure.
   expect(await failures).toMatchObject([{ descricao: 'Tempo esgotado: 3500 ms' }])
   expect((await notifying).deliveries).toMatchObject([{ isDelivered: false }])
-})
-
-test('a request that was delayed until then is complete when the clock has been advanced', async () => {
-  const { services, clock, order, subscribe } = await given([
-    { kind: 'delay', service: 'portal', ms: 60_000, times: 1 },
-  ])
-  // It comes in many pieces.
-  const subscribing = subscribe({ desconhecido: 'x'.repeat(2_000_000) })
-  await expect.poll(() => clock.sleeping).toBe(1)
-  await order('/clock/advance', { ms: 59_000 })
-  expect(await secretsAt(services)).toEqual({})
-  await order('/clock/advance', { ms: 1_000 })
-  expect(Object.keys(await secretsAt(services))).toEqual([evento])
-  await subscribing
-})
-
-test('a delivery sent while the clock advances arrives, however far the clock advances', async () => {
-  const { clock, order, subscribe } = await given(
-    [{ kind: 'delay', service: 'receiver', ms: 2_000, times: 1 }],
-    (_, response) => response.end('recebido'),
-  )
-  await subscribe()
-  const notifying = order('/notifications', notice)
-  await expect.poll(() => clock.sleeping).toBe(2)
-  await order('/clock/advance', { ms: hourMs })
-  expect((await notifying).deliveries).toMatchObject([{ isDelivered: true, description: '' }])
 })

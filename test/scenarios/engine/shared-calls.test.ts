@@ -5,12 +5,11 @@ import { VirtualClock, type World } from '../../../src/simulation/index.ts'
 import { Store } from '../../../src/store/store.ts'
 import { limitsOf } from '../../../src/vocabulary/fetch.ts'
 import { busy, holdingAnswer } from '../../support/answers.ts'
-import { givenConsent } from '../../support/given-consent.ts'
 import { isToken, isValidation, openValidating, validate } from '../../support/open-validating.ts'
 import { minuteMs, passTime } from '../../support/pass-time.ts'
 import { expectSound } from '../../support/sound-log.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { consentServiceWith, openEngine, openWorld, validationServiceWith } from '../../support/world.ts'
+import { openEngine, openWorld, validationServiceWith } from '../../support/world.ts'
 
 /** Another process on the same file, with a clock and a token of its own, which can outlast the lease of a call. */
 async function openOther({ reach }: World, store: string, logger = (_: LogLine) => {}) {
@@ -212,46 +211,4 @@ test('a caller waits for its call while another process performs it', async () =
   expect(await clock.finish(ended)).toMatchObject({ status: 'settled', value: { state: 'answered' } })
   await settling
   expect(sent).toHaveLength(2)
-})
-
-test('a list or a use of this moment waits for the reading that another process makes', async () => {
-  const held: (() => void)[] = []
-  let isSlow = false
-  const later = async (answering: Promise<Response>) => {
-    const answer = await answering
-    if (isSlow) await new Promise<void>(resolve => held.push(resolve))
-    return answer
-  }
-  const [store, consentService] = [temporaryStore(), consentServiceWith({ requestsAtOnceMax: 1 })]
-  const options = { averba: { store, consentService } }
-  const { world, which } = await givenConsent('ATIVO', (request, forward) => later(forward(request)), options)
-  const { averba, clock } = world
-  const fetch = (request: Request) => later(world.consentService.fetch(request, { clientName: 'gestora' }))
-  const other = await openEngine({ store, clock, fetch, consentService: consentServiceWith({}) })
-  const { subject } = which
-  const another = (await averba.consents.list({ subject })).find(({ id }) => id !== which.id)
-  const shown = expect.objectContaining({ id: which.id, status: 'ATIVO' })
-  const basis = { purpose: 'entrega', legalBasis: 'LGPD 7 I' }
-  const asked: [() => Promise<unknown>, unknown][] = [
-    [() => averba.consents.list({ subject, ageMaxMs: 0 }), expect.arrayContaining([shown])],
-    [() => averba.consents.use({ ...which, ageMaxMs: 0 }, { basis }), expect.objectContaining({ effective: true })],
-  ]
-  for (const [ask, expected] of asked) {
-    await clock.advance(60_000)
-    isSlow = true
-    // It takes the only place of its process.
-    const first = averba.consents.get({ subject, id: another?.id ?? '', ageMaxMs: 0 })
-    await clock.quiet()
-    const second = ask()
-    await clock.quiet()
-    expect(held).toHaveLength(1)
-    const settling = other.settle()
-    await clock.advance(2_000)
-    expect(held).toHaveLength(2)
-    isSlow = false
-    for (const answer of held.splice(0)) answer()
-    await clock.finish(first)
-    expect(await clock.finish(second)).toEqual(expected)
-    await clock.finish(settling)
-  }
 })

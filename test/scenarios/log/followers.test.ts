@@ -6,7 +6,6 @@ import { expect, test } from 'vitest'
 import type { Averba, LogLine } from '../../../src/index.ts'
 import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
 import { checkOf } from '../../support/check-of.ts'
-import { notify } from '../../support/notify.ts'
 import { dayMs, minuteMs, passTime } from '../../support/pass-time.ts'
 import { refuses } from '../../support/refuses.ts'
 import { startRun } from '../../support/start-run.ts'
@@ -273,20 +272,6 @@ test('a follower at work, even on an event that is days old, cannot be removed',
   await refuses('NOT_FOUND', second.log.unfollow('crm'))
   wake()
   await settling
-})
-
-test('skip passes the failed event, whatever the follower’s types are by then and whoever skips', async () => {
-  const { averba: first, clock, open } = await given()
-  const second = await open()
-  await enrolAll(first, 0, 1)
-  expect((await notify(first, {})).status).toBe(200)
-  const types = ['notification.received', 'subject.enrolled'] as const
-  first.log.follow('crm', types, () => Promise.reject(new Error('poison')))
-  await untilParked(first, clock)
-  await second.log.skip('crm')
-  const seen = noting(second, [], 1, ['notification.received'])
-  await second.settle()
-  expect(seen).toEqual([3])
 })
 
 test('run wakes at once for appends of its own process, and within a second for others', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import type { Averba, Clock, HandlerError, HandlerOptions, LogLine, Notification } from '../../../src/index.ts'
+import type { Averba, HandlerError, HandlerOptions, LogLine, Notification } from '../../../src/index.ts'
 import { samples, seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
 import { countTurns } from '../../support/count-turns.ts'
 import { eventsOf } from '../../support/events-of.ts'
@@ -16,12 +16,12 @@ const evento = 'e'
 const actor = { kind: 'person', ref: 'operadora-7' } as const
 const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', sources: 'any' } as const
 
-/** An engine, and a way to open more on its store: by default with its clock. All share their log lines. */
+/** An engine, and a way to open more on its store with its clock. All share their log lines. */
 async function given() {
   const [clock, store] = [new VirtualClock(), temporaryStore()]
   const said: LogLine[] = []
-  const openOne = (seed: number, by: Clock = clock) =>
-    openEngine({ store, clock: by, entropy: seededEntropy(seed), receiver, logger: line => void said.push(line) })
+  const openOne = (seed: number) =>
+    openEngine({ store, clock, entropy: seededEntropy(seed), receiver, logger: line => void said.push(line) })
   return { averba: await openOne(1), clock, said, openOne }
 }
 
@@ -377,41 +377,6 @@ test('the result of a schema is passed to the handler; a mismatch fails without 
   ])
   expect(said.map(line => line.detail)).toContain('the body does not fit its schema: invalid_type')
   expect(JSON.stringify([said, await Array.fromAsync(averba.log.read())])).not.toContain('Maria')
-})
-
-test('a process that wakes up does not call a handler that another process took over', async () => {
-  const { averba, clock, openOne } = await given()
-  // Its clock never moves, so the stopped process does not renew its lease.
-  const frozen = await openOne(3, new VirtualClock())
-  const gate = () => Promise.withResolvers<void>()
-  const [reached, woken, taken, go] = [gate(), gate(), gate(), gate()]
-  const late = handle(frozen, () => {
-    reached.resolve()
-    return woken.promise
-  })
-  await sendAll(frozen, 1, 2, 3)
-  const settling = frozen.settle()
-  await reached.promise
-  const called: number[] = []
-  handle(averba, async n => {
-    called.push(n)
-    taken.resolve()
-    await go.promise
-  })
-  await averba.settle()
-  expect(called).toEqual([])
-  await clock.advance(61_000)
-  const working = averba.settle()
-  await taken.promise
-  woken.resolve()
-  await settling
-  expect([late, called]).toEqual([[1], [1]])
-  go.resolve()
-  await working
-  expect([late, called]).toEqual([[1], [1, 2, 3]])
-  // The first one was called twice, and is recorded once.
-  expect(await eventsOf({ averba }, 'notification.handled')).toHaveLength(3)
-  expect(await statesOf(averba)).toEqual(['handled', 'handled', 'handled'])
 })
 
 test('a notification whose body was destroyed is parked at once, which is no failure', async () => {

@@ -4,7 +4,9 @@ import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { AverbaError, portalAccessKeys, type SubjectRef, valueOf } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
+import { answering } from '../../support/answers.ts'
 import { eventsOf } from '../../support/events-of.ts'
+import { isToken } from '../../support/open-validating.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
@@ -59,7 +61,13 @@ async function showToOthers({ averba, clock }: World, subject: SubjectRef, id: s
 test('files, log, views, log lines and errors hold no personal data and no secret', async () => {
   const folder = temporaryFolder()
   const { chaveSecreta, chaveAutenticacao } = canaries
+  const tokens: string[] = []
   const world = await openWorld({
+    intercept: answering(isToken, async (request, forward) => {
+      const response = await forward(request)
+      tokens.push((await response.clone().json()).access_token)
+      return response
+    }),
     averba: {
       store: join(folder, 'log.sqlite'),
       recordKeys: ['validation', 'consent', 'notification', 'portal', 'subject', 'subscription'],
@@ -111,9 +119,12 @@ test('files, log, views, log lines and errors hold no personal data and no secre
     ...shown,
     ['outcomes', inspect(outcomes, { depth: null })],
   ])
+  expect(tokens).toHaveLength(1)
+  const secrets = [...Object.entries(canaries), ...tokens.map(token => ['token', token] as const)]
+  const encodings = ['utf8', 'base64', 'hex'] as const
   const leaks = [...haystacks].flatMap(([place, text]) =>
-    Object.entries(canaries)
-      .filter(([, canary]) => text.includes(canary) || text.includes(Buffer.from(canary).toString('base64')))
+    secrets
+      .filter(([, canary]) => encodings.some(encoding => text.includes(Buffer.from(canary).toString(encoding))))
       .map(([name]) => `${name} in ${place}`),
   )
   expect(leaks).toEqual([])

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Fetch, valueOf } from '../../../src/index.ts'
+import type { Fetch } from '../../../src/index.ts'
 import { countTurns } from '../../support/count-turns.ts'
 import { hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
 import { bodiesOf, inboxOf, openBeside } from '../../support/portal.ts'
@@ -65,16 +65,6 @@ test('a delivery that fails while its day is read is found by the next reading',
 const [before, after] = ['20-11-2026 23:59:58', '21-11-2026 00:00:03'].map((data, i) => ({
   ...{ id: i + 1, data, descricao: 'x', evento, conteudo: '{"aviso":"greve"}' },
 }))
-
-test('a delivery around midnight matches one failure, whichever day lists it', async () => {
-  // Each is listed with its day in Brasilia.
-  const world = await openSubscribed(answering(({ url }) => [url.endsWith('data=20112026') ? before : after]))
-  const { averba, clock } = world
-  await clock.advance(Date.parse('2026-11-21T02:59:52Z') - clock.now())
-  await notify(world, { aviso: 'greve' })
-  await clock.advance(hourMs)
-  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{ stored: 1 }, { recovered: 1 }])
-})
 
 test('a failure just after midnight that the portal lists with the day before counts once', async () => {
   let listed = [after]
