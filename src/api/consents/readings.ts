@@ -183,13 +183,13 @@ export function createSubjectReadings<T>(
 
   function startReading(wanted: Wanted): Promise<Outcome<T>> {
     const key = keyOf(wanted)
-    const { promise: answered, resolve } = Promise.withResolvers<void>()
-    const onAnswered = () => {
-      if (underWay.get(key) === reading) underWay.delete(key)
-      resolve()
-    }
+    const { promise: answered, resolve: onAnswered } = Promise.withResolvers<void>()
     const beganAt = clock.now()
-    const ended = read(wanted, onAnswered).finally(onAnswered)
+    // It is shared until its answer is recorded: before, a caller finds that the last reading is too old.
+    const ended = read(wanted, onAnswered).finally(() => {
+      if (underWay.get(key) === reading) underWay.delete(key)
+      onAnswered()
+    })
     const reading: SharedReading<T> = { beganAt, answered, ended, next: undefined }
     underWay.set(key, reading)
     return ended
