@@ -7,8 +7,6 @@ import { dayMs, hourMs } from '../../support/pass-time.ts'
 import { refuses } from '../../support/refuses.ts'
 import { consentServiceWith, openWorld } from '../../support/world.ts'
 
-const _readings = (world: World) => world.requests.filter(each => /consentimentos\/\d+$/.test(each.path)).length
-
 const schedulesOf = (world: World) => eventsOf(world, 'subject.scheduled', 'subject.unscheduled')
 
 test('an unchanged schedule, of an enrolment too, records no event; a wrong one, or one of no subject, is refused', async () => {

@@ -40,13 +40,14 @@ test('derived secrets are printable, short and different for each event, and nei
   for (const secret of [...secrets, master]) expect(bytes.includes(secret)).toBe(false)
 })
 
-test('tenants with one master have secrets of their own, and none accepts those of another', async () => {
+test('tenants with one master have secrets and logs of their own, and none accepts those of another', async () => {
   // The address derives other secrets from it.
   const open = (name: string) => given({ averba: { receiver: { ...receiver, publicUrl: `${publicUrl}/${name}` } } })
   const [north, south] = [await open('norte'), await open('sul')]
   const [ofNorth, ofSouth] = [await north.secretAt(), await south.secretAt()]
   expect([await statusOf(north.averba, ofNorth), await statusOf(south.averba, ofSouth)]).toEqual([200, 200])
   expect([await statusOf(north.averba, ofSouth), await statusOf(south.averba, ofNorth)]).toEqual([401, 401])
+  for (const { averba } of [north, south]) expect(await Array.fromAsync(averba.notifications.list())).toHaveLength(1)
 })
 
 test('a rotation with another declared endpoint is refused until plan and apply', async () => {
