@@ -1,10 +1,10 @@
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Instant } from '../../vocabulary/message.ts'
+import type { RecordedEvent } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { type Connection, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
-import { DamagedEvent, type HeaderReader } from '../log/header.ts'
+import { DamagedEvent, type HeaderReader, type StoredHeader } from '../log/header.ts'
 import { readHeaders, readPage } from '../log/read.ts'
 import { describeStop, findFailingEvent, joinHead, readProgressOf } from './projector.ts'
 import { foldOne, type ViewRow, ViewTable } from './view-table.ts'
@@ -18,7 +18,7 @@ export const largeStepPages = 8
 /** The most events that two such steps fold. */
 const foldedMax = pageEvents * (stepPages + largeStepPages)
 
-/** Folds the log page by page into rows held in memory, on top of the rows of a table. */
+/** Folds events of the log into the rows of one view, which are held in memory on top of the rows of a table. */
 export class Folding {
   /** Rows changed since the last write, in the order in which the log first touched them. */
   readonly held = new Map<string, ViewRow | undefined>()
@@ -27,16 +27,14 @@ export class Folding {
   position: number
   /** Whether the last page reached the end of the log. */
   isAtEnd = false
+  /** The event that cannot be folded: it is damaged, or the view throws. */
   failingPosition: number | undefined
-  readonly #headers: HeaderReader
   readonly #view: View
   readonly #table: ViewTable
   readonly #skipped = new Set<string>()
   #keysToSkip = 0
-  #lastInstant: Instant = ''
 
-  constructor(headers: HeaderReader, view: View, table: ViewTable, from: number) {
-    this.#headers = headers
+  constructor(view: View, table: ViewTable, from: number) {
     this.#view = view
     this.#table = table
     this.from = from
@@ -49,37 +47,18 @@ export class Folding {
     this.#skipped.clear()
   }
 
-  *foldPages(max: number): Steps<void> {
-    this.isAtEnd = false
-    for (let pages = 0; pages < max && !this.isAtEnd; pages++) yield* this.foldPage()
-  }
-
-  /** Folds the next page, up to a position. Throws a `DamagedEvent` with its position. */
-  *foldPage(until = Number.POSITIVE_INFINITY): Steps<void> {
-    const limit = Math.min(pageEvents, until - this.position)
-    const page = yield* readHeaders({ after: this.position, limit })
-    try {
-      for (const stored of page) {
-        // Positions have no gaps.
-        this.failingPosition = this.position + 1
-        const event = this.#headers.readWithSchema(stored)
-        // Events appended together have the same instant: sharing the string leaves less garbage.
-        if (event.at === this.#lastInstant) event.at = this.#lastInstant
-        this.#lastInstant = event.at
-        this.position = event.position
-        const key = this.#view.key(event)
-        if (key === undefined || this.#isSkipped(key)) continue
-        const held = this.held.get(key)
-        const before = held ?? (this.held.has(key) ? undefined : yield* this.#table.find(key))
-        const row = foldOne(this.#view, key, before, event)
-        if (held && row) copyChangedCells(held, row)
-        else this.held.set(key, row && { ...row })
-      }
-    } catch (error) {
-      throw error instanceof DamagedEvent ? error.withPosition(this.failingPosition) : error
+  *fold(event: RecordedEvent): Steps<void> {
+    this.failingPosition = event.position
+    const key = this.#view.key(event)
+    if (key !== undefined && !this.#isSkipped(key)) {
+      const held = this.held.get(key)
+      const before = held ?? (this.held.has(key) ? undefined : yield* this.#table.find(key))
+      const row = foldOne(this.#view, key, before, event)
+      if (held && row) copyChangedCells(held, row)
+      else this.held.set(key, row && { ...row })
     }
     this.failingPosition = undefined
-    this.isAtEnd = page.length < limit
+    this.position = event.position
   }
 
   #isSkipped(key: string): boolean {
@@ -89,6 +68,54 @@ export class Folding {
     this.#skipped.add(key)
     return true
   }
+}
+
+/** Folds some pages for views: see `foldPage`. */
+export function* foldPages(headers: HeaderReader, foldings: readonly Folding[], max: number): Steps<void> {
+  for (let pages = 0; pages < max; pages++) {
+    yield* foldPage(headers, foldings)
+    if (foldings.every(each => each.isAtEnd)) return
+  }
+}
+
+/**
+ * Reads one page of the log, up to a position, and folds it for all views: where one begins further back, the others
+ * skip what they have folded. Throws what a view throws, or a `DamagedEvent` with its position.
+ */
+export function* foldPage(
+  headers: HeaderReader,
+  foldings: readonly Folding[],
+  until = Number.POSITIVE_INFINITY,
+): Steps<void> {
+  const from = positionOf(foldings)
+  const limit = Math.min(pageEvents, until - from)
+  const page = yield* readHeaders({ after: from, limit })
+  let [position, lastInstant] = [from, '']
+  for (const stored of page) {
+    // Positions have no gaps.
+    const event = readEvent(headers, foldings, stored, position + 1)
+    // Events appended together have the same instant: sharing the string leaves less garbage.
+    if (event.at === lastInstant) event.at = lastInstant
+    lastInstant = event.at
+    position = event.position
+    for (const each of foldings) if (each.position < position) yield* each.fold(event)
+  }
+  for (const each of foldings) each.isAtEnd = page.length < limit
+}
+
+/** Reads an event. When it is damaged, all views that have not come so far fail at it. */
+function readEvent(headers: HeaderReader, foldings: readonly Folding[], stored: StoredHeader, position: number) {
+  try {
+    return headers.readWithSchema(stored)
+  } catch (error) {
+    for (const each of foldings) if (each.position < position) each.failingPosition = position
+    throw error instanceof DamagedEvent ? error.withPosition(position) : error
+  }
+}
+
+/** How far all views have come. */
+export function positionOf(foldings: readonly Folding[]): number {
+  return Math.min(...foldings.map(({ position }) => position))
 }
 
 /** Copies changed columns into our own row: a new row per event made the garbage collector ask for more memory. */
@@ -115,13 +142,13 @@ export interface CatchUpParts {
  * @throws what the view throws; the view then stays stopped, with the reason recorded
  */
 export async function catchUp(parts: CatchUpParts, view: View, signal?: AbortSignal): Promise<boolean> {
-  const { connection, headers, onRejoined } = parts
+  const { connection, headers } = parts
   const table = new ViewTable(view)
   try {
     while (!signal?.aborted) {
       const folding = await connection.read(() => foldNext(headers, view, table))
       if (!folding) return false
-      if (await connection.transact(() => writeFolded(folding, view, table, onRejoined))) return true
+      if (await connection.transact(() => writeFolded(parts, folding, view, table))) return true
       await yieldToEventLoop()
     }
     return false
@@ -141,16 +168,21 @@ export function isFailureOfOneView(error: unknown): boolean {
 function* foldNext(headers: HeaderReader, view: View, table: ViewTable): Steps<Folding | undefined> {
   const from = yield* stoppedPosition(view)
   if (from === undefined) return undefined
-  const folding = new Folding(headers, view, table, from)
-  yield* folding.foldPages(stepPages)
+  const folding = new Folding(view, table, from)
+  yield* foldPages(headers, [folding], stepPages)
   return folding
 }
 
 /** Writes the rows, unless another process has moved the view meanwhile. Returns whether the view is running again. */
-function* writeFolded(folding: Folding, view: View, table: ViewTable, onRejoined: () => void): Steps<boolean> {
+function* writeFolded(
+  { headers, onRejoined }: CatchUpParts,
+  folding: Folding,
+  view: View,
+  table: ViewTable,
+): Steps<boolean> {
   if ((yield* stoppedPosition(view)) !== folding.from) return false
   // The view rejoins in this transaction, so events appended meanwhile have to be folded here.
-  if (folding.isAtEnd) yield* folding.foldPages(largeStepPages)
+  if (folding.isAtEnd) yield* foldPages(headers, [folding], largeStepPages)
   yield* table.write(folding.held.values())
   if (folding.isAtEnd) yield* joinHead(view, onRejoined)
   else yield* updateStopped(view, { position: folding.position })

@@ -1,7 +1,7 @@
 import { type Clock, monotonicClock } from '../../runtime/clock.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { View } from '../../vocabulary/view.ts'
-import type { Steps } from '../database/connection.ts'
+import { type Connection, type Steps, together } from '../database/connection.ts'
 import { transactWhenFree } from '../database/table-in-use.ts'
 import { endOfLog } from '../log/read.ts'
 import type { StoreOptions } from '../store-options.ts'
@@ -9,8 +9,11 @@ import { compareRows, RowDifferences } from './compare-rows.ts'
 import {
   type CatchUpParts,
   Folding,
+  foldPage,
+  foldPages,
   isFailureOfOneView,
   largeStepPages,
+  positionOf,
   recordStopReason,
   stepPages,
 } from './folding.ts'
@@ -22,8 +25,8 @@ import { noSuchView } from './view-table.ts'
 export interface RebuildAll {
   /** The views to rebuild; all when absent. */
   readonly views?: readonly string[]
-  /** Called after each page with the view, the position reached and the end of the log at the start. */
-  readonly onProgress?: (view: string, position: number, end: number) => void
+  /** Called after each page with `views`, the position reached and the end of the log at the start. */
+  readonly onProgress?: (what: 'views', position: number, end: number) => void
   /** Stops the rebuild between two pages. What was built is kept, and the next rebuild continues from there. */
   readonly signal?: AbortSignal
   /** Whether to count the rows that differ from the serving ones; true when absent. */
@@ -54,9 +57,10 @@ export interface RebuildParts extends CatchUpParts {
 }
 
 /**
- * Rebuilds views one after the other. When the signal aborts, it returns those that are finished.
+ * Rebuilds views, in one pass over the log. When the signal aborts, it returns those that are finished.
  *
- * @throws {AverbaError} `INVALID_INPUT` for an unknown view, and as `buildView`
+ * @throws {AverbaError} `INVALID_INPUT` for an unknown view, and as `buildViews`
+ * @throws what a view throws that cannot be built, once the others are
  */
 export async function rebuildAll(
   parts: RebuildParts,
@@ -65,125 +69,185 @@ export async function rebuildAll(
 ): Promise<RebuildResult[]> {
   const unknown = names?.find(name => !views.some(view => view.name === name))
   if (unknown !== undefined) throw noSuchView(`Cannot rebuild "${unknown}"`, views)
-  const rebuilt: RebuildResult[] = []
-  for (const view of views.filter(each => names?.includes(each.name) ?? true)) {
-    await sweepDiscardedTables(parts, options.signal)
-    const done = await buildView(parts, view, options)
-    if (!done) break
-    rebuilt.push(done)
-  }
+  const asked = views.filter(each => names?.includes(each.name) ?? true)
   await sweepDiscardedTables(parts, options.signal)
+  const { rebuilt, failed } = await buildViews(parts, asked, options)
+  await sweepDiscardedTables(parts, options.signal)
+  if (failed[0]) throw failed[0].error
   return rebuilt
 }
 
-interface ViewBuild extends RebuildParts {
+interface Build extends RebuildParts, Pick<RebuildAll, 'signal' | 'compare'> {
+  /** The end of the log at the start. */
+  readonly end: number
+  readonly onPage: (position: number) => void
+}
+
+interface ViewBuild {
   readonly view: View
   readonly side: SideTable
   readonly folding: Folding
-  readonly signal: AbortSignal | undefined
-  readonly onPage: () => void
+}
+
+interface Built {
+  readonly rebuilt: RebuildResult[]
+  /** The views that throw, or need a damaged event. */
+  readonly failed: readonly { readonly view: string; readonly error: unknown }[]
 }
 
 /**
- * Builds one view from the beginning, or from where an interrupted build left off, in a table beside the serving one.
- * Compares it with the serving rows and replaces them. It uses short transactions, so appends continue meanwhile. The
- * last one folds the few newest events and renames the tables: the old one is left to a sweep.
+ * Builds views from the beginning, or from where an interrupted build left off, in tables beside the serving ones. Each
+ * event is read once for all. Then each view is compared with its serving rows and replaces them. The transactions are
+ * short, so appends continue meanwhile. The last one of a view folds the few newest events and renames the tables: the
+ * old one is left to a sweep. A view that fails does not hold up the others.
  *
- * @returns `undefined` when the signal stopped it
- * @throws {AverbaError} `STORE_BUSY` when another process began to build the same view meanwhile
+ * @throws {AverbaError} `STORE_BUSY` when another process began to build one of the views meanwhile
  */
-export async function buildView(
+export async function buildViews(
   parts: RebuildParts,
-  view: View,
-  { onProgress, signal, compare: isCompared = true }: RebuildAll = {},
-): Promise<RebuildResult | undefined> {
-  const { connection, clock, headers } = parts
-  const side = await connection.transact(() => SideTable.begin(connection, view))
+  views: readonly View[],
+  { onProgress, ...options }: RebuildAll = {},
+): Promise<Built> {
+  const { connection } = parts
   const end = await connection.read(endOfLog)
-  const folding = new Folding(headers, view, side.table, side.mark.position)
-  const onPage = () => onProgress?.(view.name, folding.position, Math.max(folding.position, end))
-  const building: ViewBuild = { ...parts, view, side, folding, signal, onPage }
-  try {
-    if (!(await finishWriting(building)) || !(await foldToEnd(building, end))) return undefined
-    const found = await compare(building, isCompared)
-    if (!found) return undefined
-    while (!(await transactWhenFree(connection, clock, () => swap(building)))) {
-      await writeIfMany(building)
-      await yieldToEventLoop()
+  const onPage = (position: number) => onProgress?.('views', position, Math.max(position, end))
+  const begun = await connection.transact(() => begin(connection, views))
+  return new ViewsBuild({ ...parts, ...options, end, onPage }, begun).run()
+}
+
+function* begin(connection: Connection, views: readonly View[]): Steps<ViewBuild[]> {
+  const begun: ViewBuild[] = []
+  for (const view of views) {
+    const side = yield* SideTable.begin(connection, view)
+    begun.push({ view, side, folding: new Folding(view, side.table, side.mark.position) })
+  }
+  return begun
+}
+
+class ViewsBuild {
+  readonly #build: Build
+  readonly #left: Set<ViewBuild>
+  readonly #rebuilt: RebuildResult[] = []
+  readonly #failed: Built['failed'][number][] = []
+
+  constructor(build: Build, begun: readonly ViewBuild[]) {
+    this.#build = build
+    this.#left = new Set(begun)
+  }
+
+  /** Builds the views. When the signal aborts, it saves the rows so far of those that are left. */
+  async run(): Promise<Built> {
+    const build = this.#build
+    await this.#forEachLeft(one => finishWriting(build, one))
+    if (!build.signal?.aborted) {
+      await this.#foldToEnd()
+      await this.#forEachLeft(async one => {
+        const done = await replace(build, one)
+        if (!done) return writeHeld(build, one)
+        this.#rebuilt.push(done)
+        this.#left.delete(one)
+      })
     }
-    return { view: view.name, rows: found.rows, differences: found.count, examples: found.examples }
-  } catch (error) {
-    // The original error is thrown, whether or not the reason can be recorded.
-    if (isFailureOfOneView(error))
-      await connection.transact(() => recordStopReason(view, error, folding.failingPosition)).catch(() => undefined)
-    throw error
+    return { rebuilt: this.#rebuilt, failed: this.#failed }
+  }
+
+  async #foldToEnd(): Promise<void> {
+    const build = this.#build
+    const { clock, rowsMax = heldRowsMax, signal, end, onPage } = build
+    const elapsedMs = monotonicClock(clock)
+    let savedAt = elapsedMs()
+    while (this.#left.size > 0 && !signal?.aborted) {
+      const foldings = [...this.#left].map(({ folding }) => folding)
+      const from = positionOf(foldings)
+      await this.#fold(foldings, from < end ? stepPages : largeStepPages)
+      const position = positionOf(foldings)
+      if (position > from) onPage(position)
+      await yieldToEventLoop()
+      if (foldings.every(({ isAtEnd }) => isAtEnd)) return this.#forEachLeft(one => writeIfMany(build, one))
+      const heldRows = foldings.reduce((sum, { held }) => sum + held.size, 0)
+      if (heldRows < rowsMax && elapsedMs() - savedAt < saveEveryMs) continue
+      await this.#forEachLeft(one => writeHeld(build, one))
+      savedAt = elapsedMs()
+    }
+  }
+
+  async #fold(foldings: readonly Folding[], pages: number): Promise<void> {
+    const { connection, headers } = this.#build
+    try {
+      await connection.read(() => foldExclusively(this.#left, foldPages(headers, foldings, pages)))
+    } catch (error) {
+      const failing = [...this.#left].filter(({ folding }) => folding.failingPosition !== undefined)
+      if (failing.length === 0) throw error
+      for (const one of failing) await this.#drop(one, error)
+    }
+  }
+
+  async #forEachLeft(work: (one: ViewBuild) => Promise<void>): Promise<void> {
+    for (const one of this.#left) await work(one).catch(error => this.#drop(one, error))
+  }
+
+  /** Drops a view that failed. Its error is reported, whether or not the reason can be recorded. */
+  async #drop(one: ViewBuild, error: unknown): Promise<void> {
+    if (!isFailureOfOneView(error)) throw error
+    const { view, folding } = one
+    this.#left.delete(one)
+    this.#failed.push({ view: view.name, error })
+    const record = () => recordStopReason(view, error, folding.failingPosition)
+    await this.#build.connection.transact(record).catch(() => undefined)
   }
 }
 
 /** Folds an interrupted rebuild up to where it was saving its rows, and writes those that were not saved. */
-async function finishWriting(building: ViewBuild): Promise<boolean> {
-  const { connection, side, folding, signal, onPage } = building
+async function finishWriting(build: Build, one: ViewBuild): Promise<void> {
+  const { connection, headers, signal, onPage } = build
+  const { side, folding } = one
   const { written, until } = side.mark
-  if (written === 0) return true
+  if (written === 0) return
   folding.skipKeys(written)
   while (folding.position < until) {
-    if (signal?.aborted) return false
-    await connection.read(() => foldExclusively(side, folding.foldPage(until)))
-    onPage()
+    if (signal?.aborted) return
+    await connection.read(() => foldExclusively([one], foldPage(headers, [folding], until)))
+    onPage(folding.position)
     await yieldToEventLoop()
   }
-  await writeHeld(building)
+  await writeHeld(build, one)
   folding.skipKeys(0)
-  return true
 }
 
-/** Folds the log to its end. When the signal aborts, it saves the rows so far. */
-async function foldToEnd(building: ViewBuild, end: number): Promise<boolean> {
-  const { connection, clock, rowsMax = heldRowsMax, side, folding, signal, onPage } = building
-  const elapsedMs = monotonicClock(clock)
-  let savedAt = elapsedMs()
-  while (!signal?.aborted) {
-    const from = folding.position
-    const pages = folding.foldPages(from < end ? stepPages : largeStepPages)
-    await connection.read(() => foldExclusively(side, pages))
-    if (folding.position > from) onPage()
+/** Puts a view that was folded in the place of the serving one, unless the signal aborts. */
+async function replace(build: Build, one: ViewBuild): Promise<RebuildResult | undefined> {
+  const { connection, clock } = build
+  const found = await compare(build, one)
+  if (!found) return undefined
+  while (!(await transactWhenFree(connection, clock, () => swap(build, one)))) {
+    await writeIfMany(build, one)
     await yieldToEventLoop()
-    if (folding.isAtEnd) {
-      await writeIfMany(building)
-      return true
-    }
-    if (folding.held.size < rowsMax && elapsedMs() - savedAt < saveEveryMs) continue
-    await writeHeld(building)
-    savedAt = elapsedMs()
   }
-  await writeHeld(building)
-  return false
+  return { view: one.view.name, rows: found.rows, differences: found.count, examples: found.examples }
 }
 
 /** Compares rows with the serving ones, in pages. All appends are folded in first: they cause no differences. */
-async function compare(building: ViewBuild, isCompared: boolean): Promise<RowDifferences | undefined> {
-  const { connection, view, side, folding, signal } = building
+async function compare(build: Build, one: ViewBuild): Promise<RowDifferences | undefined> {
+  const { connection, headers, signal, compare: isCompared = true } = build
+  const { view, side, folding } = one
   const differences = new RowDifferences()
   while (differences.after !== undefined) {
-    if (signal?.aborted) {
-      await writeHeld(building)
-      return undefined
-    }
+    if (signal?.aborted) return undefined
     await connection.read(function* () {
-      yield* foldExclusively(side, folding.foldPages(largeStepPages))
+      yield* foldExclusively([one], foldPages(headers, [folding], largeStepPages))
       if (folding.isAtEnd) yield* compareRows(view, side.table, differences, folding.held, isCompared)
     })
     await yieldToEventLoop()
-    await writeIfMany(building)
+    await writeIfMany(build, one)
   }
   return differences
 }
 
-async function writeIfMany(building: ViewBuild): Promise<void> {
-  if (building.folding.held.size > writeRows) await writeHeld(building)
+async function writeIfMany(build: Build, one: ViewBuild): Promise<void> {
+  if (one.folding.held.size > writeRows) await writeHeld(build, one)
 }
 
-async function writeHeld({ connection, side, folding }: ViewBuild): Promise<void> {
+async function writeHeld({ connection }: Build, { side, folding }: ViewBuild): Promise<void> {
   const { held, position } = folding
   const before = side.mark.written
   const changed = [...held.values()]
@@ -198,15 +262,16 @@ async function writeHeld({ connection, side, folding }: ViewBuild): Promise<void
 }
 
 /** Folds the newest events, unless there are many, and swaps the tables. The view is running then. */
-function* swap({ side, folding, view, onRejoined }: ViewBuild): Steps<boolean> {
-  yield* foldExclusively(side, folding.foldPages(largeStepPages))
+function* swap({ headers, onRejoined }: Build, one: ViewBuild): Steps<boolean> {
+  const { view, side, folding } = one
+  yield* foldExclusively([one], foldPages(headers, [folding], largeStepPages))
   if (!folding.isAtEnd) return false
   yield* side.swap(folding.held.values())
   yield* joinHead(view, onRejoined)
   return true
 }
 
-function* foldExclusively(side: SideTable, pages: Steps<void>): Steps<void> {
-  yield* side.checkNotTakenOver()
+function* foldExclusively(builds: Iterable<ViewBuild>, pages: Steps<void>): Steps<void> {
+  yield* together([...builds].map(({ side }) => side.checkNotTakenOver()))
   yield* pages
 }

@@ -4,7 +4,7 @@ import type { View } from '../../vocabulary/view.ts'
 import type { StoreOptions } from '../store-options.ts'
 import { catchUp, isFailureOfOneView } from './folding.ts'
 import { readRunningViews, readViewProgress, type ViewStateListener, viewVersionName } from './projector.ts'
-import { buildView, type RebuildParts } from './rebuilder.ts'
+import { buildViews, type RebuildParts } from './rebuilder.ts'
 
 interface StoppedViewsParts extends RebuildParts {
   readonly options: Pick<StoreOptions, 'views' | 'onViewStopped' | 'onViewTaken' | 'onViewBack'>
@@ -51,11 +51,15 @@ export class StoppedViews implements ViewStateListener {
 
   /** Lets stopped views catch up. Views that were never built, or have a new version, are built. */
   async restore(): Promise<void> {
-    for (const { view, position } of await this.#listStopped()) {
-      await this.#restart(view, () =>
-        position === 0 ? buildView(this.#parts, view, { compare: false }) : catchUp(this.#parts, view),
-      )
-    }
+    const stopped = await this.#listStopped()
+    const unbuilt = stopped.flatMap(({ view, position }) => (position === 0 ? view : []))
+    if (unbuilt.length > 0)
+      await this.#restart(unbuilt, async () => {
+        const { failed } = await buildViews(this.#parts, unbuilt, { compare: false })
+        for (const { view } of failed) this.onFailed(view)
+      })
+    for (const { view, position } of stopped)
+      if (position > 0) await this.#restart([view], () => catchUp(this.#parts, view))
     this.#knownStopped = new Set((await this.#listStopped()).map(({ view }) => view.name))
   }
 
@@ -79,7 +83,7 @@ export class StoppedViews implements ViewStateListener {
       if (signal.aborted) break
       if (retry && !isWaitOver(retry.dueAt, clock.now(), waitMaxMs)) continue
       // Catching up takes nothing from a rebuild of the same view, whereas building would take over its side table.
-      await this.#restart(view, async () => {
+      await this.#restart([view], async () => {
         if (await catchUp(this.#parts, view, signal)) options.onViewBack?.(view.name)
       })
     }
@@ -87,18 +91,19 @@ export class StoppedViews implements ViewStateListener {
     return Math.min(...dueTimes)
   }
 
-  async #restart(view: View, work: () => Promise<unknown>): Promise<void> {
-    const { clock } = this.#parts
-    const tries = (this.#retries.get(view.name)?.tries ?? 0) + 1
-    const waitMs = backoffMs(tries - 1, waitBaseMs, waitMaxMs)
-    this.#retries.set(view.name, { tries, dueAt: clock.now() + waitMs })
+  async #restart(views: readonly View[], work: () => Promise<unknown>): Promise<void> {
+    for (const { name } of views) {
+      const tries = (this.#retries.get(name)?.tries ?? 0) + 1
+      const waitMs = backoffMs(tries - 1, waitBaseMs, waitMaxMs)
+      this.#retries.set(name, { tries, dueAt: this.#parts.clock.now() + waitMs })
+    }
     try {
       await work()
     } catch (error) {
       // Another process is building it.
       if (hasCode(error, 'STORE_BUSY')) return
       if (!isFailureOfOneView(error)) throw error
-      this.onFailed(view.name)
+      for (const { name } of views) this.onFailed(name)
     }
   }
 

@@ -9,8 +9,9 @@ import { catchUp } from '../../../src/store/views/folding.ts'
 import { Projector } from '../../../src/store/views/projector.ts'
 import { rebuildAll } from '../../../src/store/views/rebuilder.ts'
 import { ViewReader } from '../../../src/store/views/view-reader.ts'
+import type { View } from '../../../src/vocabulary/view.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
-import { append, checkpointOf, counting, open, rowsOf, sumOf } from '../../support/counting.ts'
+import { append, type Breaks, checkpointOf, counting, open, rowsOf, sumOf } from '../../support/counting.ts'
 import { copyStore } from '../../support/sample-store.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -34,10 +35,9 @@ const sample = await makeSample()
 
 const nothing = () => undefined
 const headers = new HeaderReader({})
-const rebuild = async (connection: Connection, rowsMax = 100_000) => {
-  const parts = { connection, headers, clock: systemClock, rowsMax, onRejoined: nothing, onTrouble: nothing }
-  return (await rebuildAll(parts, [view], {}))[0]
-}
+const rebuildViews = (connection: Connection, views: readonly View[], rowsMax = 100_000) =>
+  rebuildAll({ connection, headers, clock: systemClock, rowsMax, onRejoined: nothing, onTrouble: nothing }, views, {})
+const rebuild = async (connection: Connection, rowsMax?: number) => (await rebuildViews(connection, [view], rowsMax))[0]
 
 async function given(path = copyStore(sample)) {
   return { path, connection: closeAtEnd(await openSqlite(path)) }
@@ -122,6 +122,28 @@ test('reading a long log holds one page of it, and a rebuild as many rows as all
   const store = await open(path, [view])
   expect([(await rowsOf(store)).length, await sumOf(store, view.name)]).toEqual([2 * streams, 2 * events])
   expect(await store.read({})).toHaveLength(1_000)
+})
+
+test('one pass builds all views, from where each is, and a view that fails does not hold up the others', async () => {
+  const [throwing, unstorable]: [Breaks, Breaks] = [{}, {}]
+  const broken = [counting('throwing', throwing), counting('unstorable', unstorable)]
+  const views = [counting('ahead'), ...broken, view]
+  const path = temporaryStore()
+  const store = await open(path, views)
+  await append(store, 3_000)
+  const stop = new AbortController()
+  await store.rebuild({ views: ['ahead'], signal: stop.signal, onProgress: () => stop.abort() })
+  await store.close()
+  for (const { name } of views) edit(path, `update ${name} set n = 7`)
+  Object.assign(throwing, { at: 2_000, with: 'throw' })
+  Object.assign(unstorable, { at: 2_500, with: 'badCell' })
+  let read = 0
+  const counted = observed(closeAtEnd(await openSqlite(path)), ({ rows, statements }) => {
+    if (statements.some(sql => sql.includes('header'))) read += rows
+  })
+  await expect(rebuildViews(counted, views)).rejects.toThrow(RangeError)
+  expect(read).toBeLessThan(3_500)
+  expect(views.flatMap(({ name }) => edit(path, `select sum(n) from ${name}`))).toEqual([3_000, 70, 70, 3_000])
 })
 
 /** Makes the process die at its nth transaction, before it or after its commit. */
