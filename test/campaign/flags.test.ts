@@ -5,7 +5,6 @@ import { readFlags } from './flags.ts'
 
 test('a campaign runs twenty seeds for thirty days by default, and flags change that', () => {
   expect(readFlags([])).toEqual({ days: 30, first: 1, seeds: 20 })
-  // Seconds since 1970, as CI does.
   const flags = readFlags(['--seeds', '300', '--days=60', '--first', '1795302184', '--until', 'paid-once', '--json'])
   expect(flags).toEqual({ days: 60, first: 1_795_302_184, seeds: 300, until: 'paid-once', json: true })
   expect(readFlags(['--shrink', '--seed', '0'])).toMatchObject({ seed: 0, shrink: true, days: 30 })
@@ -17,7 +16,6 @@ test.each([
   ['--days=1.5', /--days.*1 or more/],
   ['--seed=3 --seeds=4', /'--seed <number>' cannot be used with option '--seeds <number>'/],
   ['--shrink', /--shrink needs --seed/],
-  ['--sed=3', /unknown option '--sed=3'/],
   ['3', /too many arguments/],
 ])('%s is refused with the reason', (args, reason) => {
   const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true)

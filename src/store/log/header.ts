@@ -141,7 +141,7 @@ export function parseHeader(text: string) {
 }
 
 /** An event with the version of its header and of its data. */
-interface EventWithSchema extends RecordedEvent {
+export interface EventWithSchema extends RecordedEvent {
   at: Instant
   readonly format: number
   readonly schema?: number

@@ -2,9 +2,9 @@ import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
-import { type Connection, rows, type Steps } from '../database/connection.ts'
+import { type Connection, rows, type Steps, together } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
-import { DamagedEvent, type HeaderReader, type StoredHeader } from '../log/header.ts'
+import { DamagedEvent, type EventWithSchema, type HeaderReader, type StoredHeader } from '../log/header.ts'
 import { readHeaders, readPage } from '../log/read.ts'
 import { describeStop, findFailingEvent, joinHead, readProgressOf } from './projector.ts'
 import { foldOne, type ViewRow, ViewTable } from './view-table.ts'
@@ -27,8 +27,8 @@ export class Folding {
   position: number
   /** Whether the last page reached the end of the log. */
   isAtEnd = false
-  /** The event that cannot be folded: it is damaged, or the view throws. */
-  failingPosition: number | undefined
+  /** Why it cannot go on: the view throws, or the next event is damaged. */
+  failure: { readonly position: number; readonly error: unknown } | undefined
   readonly #view: View
   readonly #table: ViewTable
   readonly #skipped = new Set<string>()
@@ -47,18 +47,43 @@ export class Folding {
     this.#skipped.clear()
   }
 
-  *fold(event: RecordedEvent): Steps<void> {
-    this.failingPosition = event.position
-    const key = this.#view.key(event)
-    if (key !== undefined && !this.#isSkipped(key)) {
-      const held = this.held.get(key)
-      const before = held ?? (this.held.has(key) ? undefined : yield* this.#table.find(key))
-      const row = foldOne(this.#view, key, before, event)
-      if (held && row) copyChangedCells(held, row)
-      else this.held.set(key, row && { ...row })
+  /** Folds the events that it has not folded yet, up to one that fails. */
+  *fold(events: readonly RecordedEvent[]): Steps<void> {
+    const fresh = events.filter(({ position }) => position > this.position)
+    if (!this.#table.isEmpty) yield* this.#readRows(fresh)
+    for (const event of fresh) {
+      try {
+        this.#foldOne(event)
+      } catch (error) {
+        this.failure = { position: event.position, error }
+        return
+      }
+      this.position = event.position
     }
-    this.failingPosition = undefined
-    this.position = event.position
+  }
+
+  #foldOne(event: RecordedEvent): void {
+    const key = this.#view.key(event)
+    if (key === undefined || this.#isSkipped(key)) return
+    const held = this.held.get(key)
+    const row = foldOne(this.#view, key, held, event)
+    if (held && row) copyChangedCells(held, row)
+    else this.held.set(key, row && { ...row })
+  }
+
+  /** Reads the rows that events change, unless they are held: one request for all. */
+  *#readRows(events: readonly RecordedEvent[]): Steps<void> {
+    const keys = new Set<string>()
+    try {
+      for (const event of events) {
+        const key = this.#view.key(event)
+        if (key !== undefined && !this.#isSkipped(key) && !this.held.has(key)) keys.add(key)
+      }
+    } catch {
+      // It fails again when the event is folded.
+    }
+    const found = yield* together([...keys].map(key => this.#table.find(key)))
+    for (const [i, key] of [...keys].entries()) this.held.set(key, found[i])
   }
 
   #isSkipped(key: string): boolean {
@@ -70,18 +95,22 @@ export class Folding {
   }
 }
 
-/** Folds some pages for views: see `foldPage`. */
+/** Folds some pages of the log for views that have not failed. Each event is read once for all. */
 export function* foldPages(headers: HeaderReader, foldings: readonly Folding[], max: number): Steps<void> {
-  for (let pages = 0; pages < max; pages++) {
-    yield* foldPage(headers, foldings)
-    if (foldings.every(each => each.isAtEnd)) return
+  let going = foldings.filter(each => !each.failure)
+  for (let pages = 0; pages < max && going.length > 0; pages++) {
+    yield* foldPage(headers, going)
+    going = going.filter(each => !each.failure && !each.isAtEnd)
   }
 }
 
-/**
- * Reads one page of the log, up to a position, and folds it for all views: where one begins further back, the others
- * skip what they have folded. Throws what a view throws, or a `DamagedEvent` with its position.
- */
+/** Folds some pages for one view. Throws its failure. */
+export function* foldPagesOf(headers: HeaderReader, folding: Folding, max: number): Steps<void> {
+  yield* foldPages(headers, [folding], max)
+  if (folding.failure) throw folding.failure.error
+}
+
+/** Folds one page, up to a position. Views that have come further skip what they have folded. */
 export function* foldPage(
   headers: HeaderReader,
   foldings: readonly Folding[],
@@ -90,27 +119,32 @@ export function* foldPage(
   const from = positionOf(foldings)
   const limit = Math.min(pageEvents, until - from)
   const page = yield* readHeaders({ after: from, limit })
-  let [position, lastInstant] = [from, '']
-  for (const stored of page) {
-    // Positions have no gaps.
-    const event = readEvent(headers, foldings, stored, position + 1)
-    // Events appended together have the same instant: sharing the string leaves less garbage.
-    if (event.at === lastInstant) event.at = lastInstant
-    lastInstant = event.at
-    position = event.position
-    for (const each of foldings) if (each.position < position) yield* each.fold(event)
+  const { events, damage } = readEvents(headers, page, from)
+  yield* together(foldings.map(each => each.fold(events)))
+  for (const each of foldings) {
+    if (damage && each.position < damage.position) each.failure ??= damage
+    each.isAtEnd = page.length < limit
   }
-  for (const each of foldings) each.isAtEnd = page.length < limit
 }
 
-/** Reads an event. When it is damaged, all views that have not come so far fail at it. */
-function readEvent(headers: HeaderReader, foldings: readonly Folding[], stored: StoredHeader, position: number) {
-  try {
-    return headers.readWithSchema(stored)
-  } catch (error) {
-    for (const each of foldings) if (each.position < position) each.failingPosition = position
-    throw error instanceof DamagedEvent ? error.withPosition(position) : error
+/** Reads the events of a page, up to one that is damaged. */
+function readEvents(headers: HeaderReader, page: readonly StoredHeader[], from: number) {
+  const events: EventWithSchema[] = []
+  for (const stored of page) {
+    const before = events.at(-1)
+    try {
+      const event = headers.readWithSchema(stored)
+      // Events appended together have the same instant: sharing the string leaves less garbage.
+      if (event.at === before?.at) event.at = before.at
+      events.push(event)
+    } catch (error) {
+      // Positions have no gaps.
+      const position = (before?.position ?? from) + 1
+      if (!(error instanceof DamagedEvent)) throw error
+      return { events, damage: { position, error: error.withPosition(position) } }
+    }
   }
+  return { events }
 }
 
 /** How far all views have come. */
@@ -169,7 +203,7 @@ function* foldNext(headers: HeaderReader, view: View, table: ViewTable): Steps<F
   const from = yield* stoppedPosition(view)
   if (from === undefined) return undefined
   const folding = new Folding(view, table, from)
-  yield* foldPages(headers, [folding], stepPages)
+  yield* foldPagesOf(headers, folding, stepPages)
   return folding
 }
 
@@ -182,7 +216,7 @@ function* writeFolded(
 ): Steps<boolean> {
   if ((yield* stoppedPosition(view)) !== folding.from) return false
   // The view rejoins in this transaction, so events appended meanwhile have to be folded here.
-  if (folding.isAtEnd) yield* foldPages(headers, [folding], largeStepPages)
+  if (folding.isAtEnd) yield* foldPagesOf(headers, folding, largeStepPages)
   yield* table.write(folding.held.values())
   if (folding.isAtEnd) yield* joinHead(view, onRejoined)
   else yield* updateStopped(view, { position: folding.position })

@@ -11,6 +11,7 @@ import {
   Folding,
   foldPage,
   foldPages,
+  foldPagesOf,
   isFailureOfOneView,
   largeStepPages,
   positionOf,
@@ -153,13 +154,15 @@ class ViewsBuild {
 
   async #foldToEnd(): Promise<void> {
     const build = this.#build
-    const { clock, rowsMax = heldRowsMax, signal, end, onPage } = build
+    const { connection, headers, clock, rowsMax = heldRowsMax, signal, end, onPage } = build
     const elapsedMs = monotonicClock(clock)
     let savedAt = elapsedMs()
     while (this.#left.size > 0 && !signal?.aborted) {
       const foldings = [...this.#left].map(({ folding }) => folding)
       const from = positionOf(foldings)
-      await this.#fold(foldings, from < end ? stepPages : largeStepPages)
+      const pages = foldPages(headers, foldings, from < end ? stepPages : largeStepPages)
+      await connection.read(() => foldExclusively(this.#left, pages))
+      for (const one of this.#left) if (one.folding.failure) await this.#drop(one, one.folding.failure.error)
       const position = positionOf(foldings)
       if (position > from) onPage(position)
       await yieldToEventLoop()
@@ -168,17 +171,6 @@ class ViewsBuild {
       if (heldRows < rowsMax && elapsedMs() - savedAt < saveEveryMs) continue
       await this.#forEachLeft(one => writeHeld(build, one))
       savedAt = elapsedMs()
-    }
-  }
-
-  async #fold(foldings: readonly Folding[], pages: number): Promise<void> {
-    const { connection, headers } = this.#build
-    try {
-      await connection.read(() => foldExclusively(this.#left, foldPages(headers, foldings, pages)))
-    } catch (error) {
-      const failing = [...this.#left].filter(({ folding }) => folding.failingPosition !== undefined)
-      if (failing.length === 0) throw error
-      for (const one of failing) await this.#drop(one, error)
     }
   }
 
@@ -192,7 +184,7 @@ class ViewsBuild {
     const { view, folding } = one
     this.#left.delete(one)
     this.#failed.push({ view: view.name, error })
-    const record = () => recordStopReason(view, error, folding.failingPosition)
+    const record = () => recordStopReason(view, error, folding.failure?.position)
     await this.#build.connection.transact(record).catch(() => undefined)
   }
 }
@@ -207,6 +199,7 @@ async function finishWriting(build: Build, one: ViewBuild): Promise<void> {
   while (folding.position < until) {
     if (signal?.aborted) return
     await connection.read(() => foldExclusively([one], foldPage(headers, [folding], until)))
+    if (folding.failure) throw folding.failure.error
     onPage(folding.position)
     await yieldToEventLoop()
   }
@@ -234,7 +227,7 @@ async function compare(build: Build, one: ViewBuild): Promise<RowDifferences | u
   while (differences.after !== undefined) {
     if (signal?.aborted) return undefined
     await connection.read(function* () {
-      yield* foldExclusively([one], foldPages(headers, [folding], largeStepPages))
+      yield* foldExclusively([one], foldPagesOf(headers, folding, largeStepPages))
       if (folding.isAtEnd) yield* compareRows(view, side.table, differences, folding.held, isCompared)
     })
     await yieldToEventLoop()
@@ -264,7 +257,7 @@ async function writeHeld({ connection }: Build, { side, folding }: ViewBuild): P
 /** Folds the newest events, unless there are many, and swaps the tables. The view is running then. */
 function* swap({ headers, onRejoined }: Build, one: ViewBuild): Steps<boolean> {
   const { view, side, folding } = one
-  yield* foldExclusively([one], foldPages(headers, [folding], largeStepPages))
+  yield* foldExclusively([one], foldPagesOf(headers, folding, largeStepPages))
   if (!folding.isAtEnd) return false
   yield* side.swap(folding.held.values())
   yield* joinHead(view, onRejoined)

@@ -39,6 +39,11 @@ export class ViewTable {
       on conflict (${key}) do update set ${updates}`
   }
 
+  /** Whether no row can be found: nothing was written to it yet. */
+  get isEmpty(): boolean {
+    return this.#isEmpty
+  }
+
   *find(key: string): Steps<ViewRow | undefined> {
     return this.#isEmpty ? undefined : yield* first<ViewRow>({ sql: this.#select, parameters: [key] })
   }

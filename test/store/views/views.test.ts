@@ -2,16 +2,7 @@ import { expect, test } from 'vitest'
 import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { defineView, integer, text } from '../../../src/vocabulary/view.ts'
 import { countTurns } from '../../support/count-turns.ts'
-import {
-  append,
-  appendDuring,
-  type Breaks,
-  checkpointOf,
-  counting,
-  open,
-  rowsOf,
-  sumOf,
-} from '../../support/counting.ts'
+import { append, appendDuring, checkpointOf, counting, open, rowsOf, sumOf } from '../../support/counting.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase } from '../../support/use-database.ts'
 
@@ -60,7 +51,7 @@ test('a rebuild finds changed, missing and extra rows if asked to, names some, a
 test('a view that is rebuilt during continuous appends misses no event', async () => {
   // The rebuild begins at another step of the appends each time.
   for (let steps = 0; steps < 20; steps++) {
-    const breaks: Breaks = { at: 2, with: 'throw' }
+    const breaks: { at?: number; with: 'throw' } = { at: 2, with: 'throw' }
     const store = await open(':memory:', [counting('fragile', breaks)])
     await append(store, 1)
     delete breaks.at
