@@ -2,7 +2,7 @@ import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
 import { type Connection, first, oneOf, rows, type Statement, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
-import { DamagedEvent, type HeaderReader, type StoredHeader } from './header.ts'
+import { DamagedEvent, damagedLogError, type HeaderReader, type StoredHeader } from './header.ts'
 
 export function eventsOf(stream: string) {
   return db.selectFrom('event').innerJoin('stream', 'stream.key', 'event.stream').where('stream.name', '=', stream)
@@ -182,7 +182,15 @@ function searchHeaders(reader: Reader, filter: ReadFilter) {
 
 /** Reads one page of headers without parsing them: a thousand parsed events at once would grow the heap. */
 export function* readHeaders(filter: ReadFilter): Steps<readonly StoredHeader[]> {
-  return yield* rows(pageStatement(filter))
+  const page = yield* rows<StoredHeader>(pageStatement(filter))
+  const { backward = false } = filter
+  let { after = backward ? Number.POSITIVE_INFINITY : 0 } = filter
+  for (const { position } of page) {
+    // Who reads page by page would come back to it for ever.
+    if (backward ? position >= after : position <= after) throw damagedLogError('The rows of events are out of order')
+    after = position
+  }
+  return page
 }
 
 /** Hand-written SQL, because it runs very often and compiling a query takes as long as reading an event. */

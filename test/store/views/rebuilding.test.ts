@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Connection } from '../../../src/store/database/connection.ts'
@@ -286,7 +286,7 @@ test('a rebuilt view keeps its indexes, and no transaction builds them for all r
   const store = await open(path, [{ ...view, version: 2, indexes: ['n'] }])
   const names = [indexesOf()]
   for (let round = 0; round < 2; round++) {
-    expect(await store.rebuild()).toMatchObject([{ differences: 0 }])
+    await store.rebuild()
     names.push(indexesOf())
   }
   for (const each of names) expect(each).toEqual([expect.stringMatching(/^counted_n_\d+$/)])
@@ -301,9 +301,7 @@ test('a damaged discarded table does not stop a rebuild, and is reported', async
   edit(path, "insert into discarded_1 values ('x', 1)")
   edit(path, 'create table discarded_2 (stream text, n integer)')
   const page = Number(edit(path, "select rootpage from sqlite_schema where name = 'discarded_1'")[0])
-  const file = openSync(path, 'r+')
-  writeSync(file, Buffer.alloc(4_096, 0xee), 0, 4_096, (page - 1) * 4_096)
-  closeSync(file)
+  writeFileSync(path, readFileSync(path).fill(0xee, (page - 1) * 4_096, page * 4_096))
   const troubles: string[] = []
   const store = await openStore({ path, views: [view], onTrouble: what => troubles.push(what) })
   await append(store, 10)
