@@ -9,35 +9,32 @@ const webhook = 'https://portal.exemplo.br/portal/api/ext/webhook'
 const session = { authorization: 'sessao' }
 const headers = { ...session, 'content-type': 'application/json' }
 
-describe('a response', () => {
-  const state = { autenticado: true, horaExpiracao: '2026-11-20T12:00:00.000Z' }
-  const json = (body: unknown, init?: ResponseInit) =>
-    checkResponse(describedAs('readLogin'), Response.json(body, init))
-  const fault = (more: object) => {
-    const body = { fault: { code: 1, message: '', description: '', ...more } }
-    return checkResponse(describedAs('validatePerson'), Response.json(body, { status: 401 }))
-  }
-  const remove = (response: Response) => checkResponse(describedAs('deleteSubscription'), response)
-  const problem = { headers: { 'content-type': 'application/problem+json' } }
+const state = { autenticado: true, horaExpiracao: '2026-11-20T12:00:00.000Z' }
+const json = (body: unknown, init?: ResponseInit) => checkResponse(describedAs('readLogin'), Response.json(body, init))
+const fault = (more: object) => {
+  const body = { fault: { code: 1, message: '', description: '', ...more } }
+  return checkResponse(describedAs('validatePerson'), Response.json(body, { status: 401 }))
+}
+const remove = (response: Response) => checkResponse(describedAs('deleteSubscription'), response)
+const problem = { headers: { 'content-type': 'application/problem+json' } }
 
-  test.each([
-    ['with an extra field', () => json({ ...state, cpf: '' }), /additional properties/],
-    ['without a field', () => json({ autenticado: true }), /required property 'horaExpiracao'/],
-    ['with a value of another type', () => json({ ...state, autenticado: 'true' }), /must be boolean/],
-    ['with a text of another format', () => json({ ...state, horaExpiracao: '20-11-2026' }), /format "date-time"/],
-    ['that is a list', () => json([state]), /must be object/],
-    ['with an extra nested field', () => fault({ type: '' }), /^\S+, 401: .*"type"/],
-    ['with an unknown status', () => json(state, { status: 201 }), /^readLogin has no status 201$/],
-    ['with a status of another operation', () => json({}, { status: 403 }), /^readLogin has no status 403$/],
-    [
-      'of another media type',
-      () => json(state, problem),
-      /^readLogin, 200: the media type is "application\/problem\+json"$/,
-    ],
-    ['with a body where none is', () => remove(Response.json({})), /^deleteSubscription, 200: there is a body$/],
-  ])('%s is wrong', async (_, find, wrong) => {
-    expect((await find()).join()).toMatch(wrong)
-  })
+test.each([
+  ['with an extra field', () => json({ ...state, cpf: '' }), /additional properties/],
+  ['without a field', () => json({ autenticado: true }), /required property 'horaExpiracao'/],
+  ['with a value of another type', () => json({ ...state, autenticado: 'true' }), /must be boolean/],
+  ['with a text of another format', () => json({ ...state, horaExpiracao: '20-11-2026' }), /format "date-time"/],
+  ['that is a list', () => json([state]), /must be object/],
+  ['with an extra nested field', () => fault({ type: '' }), /^\S+, 401: .*"type"/],
+  ['with an unknown status', () => json(state, { status: 201 }), /^readLogin has no status 201$/],
+  ['with a status of another operation', () => json({}, { status: 403 }), /^readLogin has no status 403$/],
+  [
+    'of another media type',
+    () => json(state, problem),
+    /^readLogin, 200: the media type is "application\/problem\+json"$/,
+  ],
+  ['with a body where none is', () => remove(Response.json({})), /^deleteSubscription, 200: there is a body$/],
+])('a response %s is wrong', async (_, find, wrong) => {
+  expect((await find()).join()).toMatch(wrong)
 })
 
 describe('a request', () => {

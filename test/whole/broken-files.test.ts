@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { AverbaError, backupStore, diagnoseStore, exportBundle, openAverba, systemClock } from '../../src/index.ts'
 import { formatBrasilia } from '../../src/vocabulary/brasilia.ts'
 import { notify } from '../support/notify.ts'
@@ -161,28 +161,29 @@ test('a file cut off at any size is reported, by diagnoseStore too, or is still 
   expect([...codes].sort()).toEqual(['CORRUPT', 'KEYS_MISMATCH', 'NOT_OURS'])
 })
 
-describe('a write-ahead log that was left by a crash', () => {
-  /** Copies the files of a log while its engine still has them, as a crash would leave them. */
-  async function makeCrashed(isCheckpointed: boolean): Promise<string> {
-    const [store, crashed] = [temporaryStore(), temporaryStore()]
-    const averba = await openEngine({ store, receiver: { publicUrl: 'https://receptor.exemplo.br/averba' } })
-    for (let i = 0; i < 40; i++) {
-      expect((await notify(averba, { i })).status).toBe(200)
-      if (isCheckpointed && i === 20) useDatabase(store, database => database.pragma('wal_checkpoint(passive)'))
-    }
-    for (const end of ['', '-wal', '.keys']) copyFileSync(store + end, crashed + end)
-    return crashed
+/** Copies the files of a log while its engine still has them, as a crash would leave them. */
+async function makeCrashed(isCheckpointed: boolean): Promise<string> {
+  const [store, crashed] = [temporaryStore(), temporaryStore()]
+  const averba = await openEngine({ store, receiver: { publicUrl: 'https://receptor.exemplo.br/averba' } })
+  for (let i = 0; i < 40; i++) {
+    expect((await notify(averba, { i })).status).toBe(200)
+    if (isCheckpointed && i === 20) useDatabase(store, database => database.pragma('wal_checkpoint(passive)'))
   }
-  const lookAtCopy = (crashed: string, wal?: Uint8Array) => {
-    const store = copyStore(crashed)
-    if (wal) writeFileSync(`${store}-wal`, wal)
-    return lookAt(store)
-  }
+  for (const end of ['', '-wal', '.keys']) copyFileSync(store + end, crashed + end)
+  return crashed
+}
+const lookAtCopy = (crashed: string, wal?: Uint8Array) => {
+  const store = copyStore(crashed)
+  if (wal) writeFileSync(`${store}-wal`, wal)
+  return lookAt(store)
+}
 
-  test.each([
-    ['never moved into the file', false],
-    ['partly moved into the file', true],
-  ])('%s: intact it loses nothing; damaged or missing it is consistent or reported', async (_, isMoved) => {
+test.each([
+  ['never moved into the file', false],
+  ['partly moved into the file', true],
+])(
+  'a write-ahead log left by a crash and %s: intact it loses nothing; damaged or missing it is consistent or reported',
+  async (_, isMoved) => {
     const crashed = await makeCrashed(isMoved)
     const wal = readFileSync(`${crashed}-wal`)
     expect(await lookAtCopy(crashed, wal)).toEqual({ code: 'right', events: 41 })
@@ -202,8 +203,8 @@ describe('a write-ahead log that was left by a crash', () => {
     const gone = await lookAtCopy(crashed)
     expect(gone.code).toBe(isMoved ? 'right' : 'KEYS_MISMATCH')
     expect(gone.events).toBeLessThan(41)
-  })
-})
+  },
+)
 
 function replace(store: string): void {
   copyFileSync(store, `${store}-copy`)

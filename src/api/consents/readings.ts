@@ -39,7 +39,7 @@ export type ConsentReadings = ReturnType<typeof createConsentReadings>
 /** The readings that the `consents` area shares. Those in full that a list requires delay no caller. */
 export function createConsentReadings(context: ApiContext) {
   const { clock, commands, engine, store, subjects, views } = context
-  const { readOnce, refresh } = createSubjectReadings(
+  const { beginLook, readOnce, refresh } = createSubjectReadings(
     context,
     { type: 'subject.sync', lists: row => row.consent_lists },
     ({ subject }, createRequest, onAnswered) => sync({ subject }, {}, createRequest, onAnswered),
@@ -94,6 +94,7 @@ export function createConsentReadings(context: ApiContext) {
   }
 
   return {
+    beginLook,
     readOnce,
     sync: (selector: SyncSelector, commandOptions?: CommandOptions) => sync(selector, commandOptions),
     refresh,
@@ -123,13 +124,15 @@ function requestReading(
   return { targets: [{ stream: streamOf('subject', subject), message: { type, data } }] }
 }
 
-/** A reading under way, and the one that follows it for callers who need a newer one. */
+/** A reading, and the one that follows it for callers who need a newer one. */
 interface SharedReading<T> {
   readonly beganAt: number
-  /** Resolved once the service has answered or the reading has failed. */
+  /** Resolved once the answer of the service is recorded or the reading has failed. */
   readonly answered: Promise<void>
   readonly ended: Promise<Outcome<T>>
   next: Promise<Outcome<T>> | undefined
+  /** Its number among the answered readings; infinite until it is answered. */
+  answer: number
 }
 
 /**
@@ -145,7 +148,8 @@ export function createSubjectReadings<T>(
 ) {
   const { clock, isFresh, options, rows, store } = context
   const deferred = new GenerationalCache<string, readonly string[]>(subjectsMax)
-  const underWay = new Map<string, SharedReading<T>>()
+  const shared = new GenerationalCache<string, SharedReading<T>>(subjectsMax)
+  let newestAnswer = 0
   const keyOf = ({ subject, controller = '' }: Wanted) => `${subject} ${controller}`
 
   async function read(wanted: Wanted, onAnswered: () => void = () => undefined): Promise<Outcome<T>> {
@@ -166,32 +170,47 @@ export function createSubjectReadings<T>(
     return left.slice(1)
   }
 
+  /** Marks when a caller begins to look whether the last reading is fresh enough. */
+  function beginLook(): number {
+    return newestAnswer
+  }
+
   /**
-   * Reads again what covers the records of a controller. A caller shares the reading under way if that began recently
-   * enough, else the next one: an answer on its way does not show what happened after its request.
+   * Reads again what covers the records of a controller. A caller shares the reading that is under way, or was when the
+   * look began, if that began recently enough, else the next one: an answer on its way does not show what happened after
+   * its request.
    */
-  function readOnce(subject: SubjectRef, ageMaxMs: number, controller?: string): Promise<Outcome<T>> {
+  function readOnce(
+    subject: SubjectRef,
+    ageMaxMs: number,
+    controller?: string,
+    lookedSince = beginLook(),
+  ): Promise<Outcome<T>> {
     // A host that reads for one controller only never asks for all.
     const limit = options.consentService?.cnpj
     const wanted = { subject, controller: limit === undefined ? undefined : (controller ?? limit) }
-    const running = underWay.get(keyOf(wanted))
-    if (!running) return startReading(wanted)
+    const running = shared.get(keyOf(wanted))
+    if (!running || running.answer <= lookedSince) return startReading(wanted)
     if (clock.now() - running.beganAt <= ageMaxMs) return running.ended
     running.next ??= running.answered.then(() => startReading(wanted))
     return running.next
   }
 
   function startReading(wanted: Wanted): Promise<Outcome<T>> {
-    const key = keyOf(wanted)
-    const { promise: answered, resolve: onAnswered } = Promise.withResolvers<void>()
-    const beganAt = clock.now()
-    // It is shared until its answer is recorded: before, a caller finds that the last reading is too old.
-    const ended = read(wanted, onAnswered).finally(() => {
-      if (underWay.get(key) === reading) underWay.delete(key)
-      onAnswered()
-    })
-    const reading: SharedReading<T> = { beganAt, answered, ended, next: undefined }
-    underWay.set(key, reading)
+    const { promise: answered, resolve } = Promise.withResolvers<void>()
+    const onAnswered = () => {
+      if (reading.answer === Number.POSITIVE_INFINITY) reading.answer = ++newestAnswer
+      resolve()
+    }
+    const ended = read(wanted, onAnswered).finally(onAnswered)
+    const reading: SharedReading<T> = {
+      beganAt: clock.now(),
+      answered,
+      ended,
+      next: undefined,
+      answer: Number.POSITIVE_INFINITY,
+    }
+    shared.set(keyOf(wanted), reading)
     return ended
   }
 
@@ -205,11 +224,12 @@ export function createSubjectReadings<T>(
       const row = await rows.find('subjects', subject, streamOf('subject', subject))
       return controller => (row ? lastListOf(lists(row), controller) : null)
     }
+    const lookedSince = beginLook()
     const last = await find()
     if (isFresh(last(cnpj ?? null), ageMaxMs)) return last
-    valueOf(await readOnce(subject, ageMaxMs ?? Number.POSITIVE_INFINITY, cnpj))
+    valueOf(await readOnce(subject, ageMaxMs ?? Number.POSITIVE_INFINITY, cnpj, lookedSince))
     return find()
   }
 
-  return { read, readOnce, refresh }
+  return { read, beginLook, readOnce, refresh }
 }

@@ -70,6 +70,7 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
     ageMaxMs: number | undefined,
     { at, ...ask }: { readonly at?: Instant | undefined } & Pick<CommandOptions, 'waitMs' | 'signal'> = {},
   ): Promise<RefreshedHistory> {
+    const lookedSince = readings.beginLook()
     const history = await readConsentHistory(store, subject, id)
     // By the clock, which also dates readings. The log's own times may be ahead of it.
     const askedAt = toInstant(clock.now())
@@ -80,7 +81,7 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
     if (!context.options.consentService) return { history, askedAt, hasFailed: true }
     let isRead = false
     const reading = readings
-      .readOnce(subject, ageMaxMs, controllerIn(history.events) ?? undefined)
+      .readOnce(subject, ageMaxMs, controllerIn(history.events) ?? undefined, lookedSince)
       .then(({ status }) => {
         isRead = status === 'settled'
       })

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { type Recorded, valueOf } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
+import { ViewReader } from '../../../src/store/views/view-reader.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
@@ -46,6 +47,12 @@ test('a reading without changes is two events of the subject; concurrent callers
   await Promise.all(Array.from({ length: 20 }, () => [consents.list(fresh), consents.standing(fresh)]).flat())
   await consents.standing(fresh)
   expect(await recorded()).toEqual([...reading, ...reading])
+  await clock.advance(2 * minuteMs)
+  const first = consents.standing(fresh)
+  // The row that the next caller looks at is older than this reading, and arrives after its end.
+  vi.spyOn(ViewReader.prototype, 'find').mockImplementationOnce(() => first.then(() => undefined))
+  await consents.list(fresh)
+  expect(await recorded()).toEqual([...reading, ...reading, ...reading])
 })
 
 test('reason and evidence of a decision are sealed under the subject with the requesting event', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type AverbaError, valueOf } from '../../../src/index.ts'
 import { checkOf } from '../../support/check-of.ts'
 import { isDetail } from '../../support/consent-requests.ts'
@@ -63,17 +63,15 @@ test('callers and uses do not wait for all readings in full that a list requires
   expect(await averba.consents.list({ subject, status: 'REVOGADO' })).toHaveLength(20)
 })
 
-describe('an unreadable consent is uncertain, and no other one is', () => {
-  test.each([
-    ['a status that the contract does not have', 'as SUSPENSO'],
-    ['two entries that say two things', 'twice REVOGADO'],
-  ])('%s', async (_, lists) => {
-    const { averba, consentService, samples, subject, play } = await givenStory('ATIVO')
-    const other = consentService.addConsent({ cpf: samples.cpf, cnpj: samples.cnpj, status: 'ATIVO' })
-    await play(`details lost, lists ${lists}, 1 min, list, use uncertain`)
-    expect((await averba.consents.use({ subject, id: other, ageMaxMs: 30_000 }, { basis })).reason).toBe('active')
-    await play('lists now, 1 s, list, use active')
-  })
+test.each([
+  ['a status that the contract does not have', 'as SUSPENSO'],
+  ['two entries that say two things', 'twice REVOGADO'],
+])('a consent that is unreadable (%s) is uncertain, and no other one is', async (_, lists) => {
+  const { averba, consentService, samples, subject, play } = await givenStory('ATIVO')
+  const other = consentService.addConsent({ cpf: samples.cpf, cnpj: samples.cnpj, status: 'ATIVO' })
+  await play(`details lost, lists ${lists}, 1 min, list, use uncertain`)
+  expect((await averba.consents.use({ subject, id: other, ageMaxMs: 30_000 }, { basis })).reason).toBe('active')
+  await play('lists now, 1 s, list, use active')
 })
 
 test('questions during an outage cause only two readings per kind afterwards', async () => {

@@ -1,5 +1,5 @@
 import { copyFileSync, readFileSync, rmSync } from 'node:fs'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import {
   type AverbaOptions,
   backupStore,
@@ -232,44 +232,42 @@ test('after a rollback, an erasure also covers backups of the lost log', async (
   await expect(restoring).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
 })
 
-describe('a deep check finds', () => {
-  let sample = ''
-  beforeAll(async () => {
-    const { erase, store, problemsAtEnd } = await twoPersons()
-    await erase()
-    expect(await problemsAtEnd()).toEqual([])
-    sample = store
-  })
+let sample = ''
+beforeAll(async () => {
+  const { erase, store, problemsAtEnd } = await twoPersons()
+  await erase()
+  expect(await problemsAtEnd()).toEqual([])
+  sample = store
+})
 
-  test.each([
-    ['a deleted part of the other person', "delete from part where name = 'detail'", 'parts'],
-    [
-      'a replaced key',
-      "update owner_key set commitment = zeroblob(32) where epoch > 0 and owner like 'subject-%'",
-      'keys',
-    ],
-    ['an emptied key', `update owner_key set wrapped = x'', epoch = 0, is_erased = 1`, 'keys'],
-    ['an erased person marked as live', 'update owner_key set is_erased = 0', 'keys'],
-    [
-      'a restored key',
-      'update owner_key set epoch = 2, wrapped = (select max(wrapped) from owner_key) where epoch = 0',
-      'keys',
-    ],
-    ['a deleted owner', 'delete from owner_key where epoch = 0', 'keys'],
-    [
-      'a restored part with other content',
-      "insert into part select 3, 'record', owner, sealed from part where name = 'cpf' limit 1",
-      'parts',
-    ],
-  ])('%s', async (_, sql, check) => {
-    const store = copyStore(sample)
-    useDatabase(store, database => {
-      database.pragma('foreign_keys = off')
-      expect(database.prepare(sql).run().changes).toBeGreaterThan(0)
-    })
-    const { checked } = await diagnoseStore({ store, isDeep: true })
-    expect(checked?.faults.map(fault => fault.check)).toContain(check)
+test.each([
+  ['a deleted part of the other person', "delete from part where name = 'detail'", 'parts'],
+  [
+    'a replaced key',
+    "update owner_key set commitment = zeroblob(32) where epoch > 0 and owner like 'subject-%'",
+    'keys',
+  ],
+  ['an emptied key', `update owner_key set wrapped = x'', epoch = 0, is_erased = 1`, 'keys'],
+  ['an erased person marked as live', 'update owner_key set is_erased = 0', 'keys'],
+  [
+    'a restored key',
+    'update owner_key set epoch = 2, wrapped = (select max(wrapped) from owner_key) where epoch = 0',
+    'keys',
+  ],
+  ['a deleted owner', 'delete from owner_key where epoch = 0', 'keys'],
+  [
+    'a restored part with other content',
+    "insert into part select 3, 'record', owner, sealed from part where name = 'cpf' limit 1",
+    'parts',
+  ],
+])('a deep check finds %s', async (_, sql, check) => {
+  const store = copyStore(sample)
+  useDatabase(store, database => {
+    database.pragma('foreign_keys = off')
+    expect(database.prepare(sql).run().changes).toBeGreaterThan(0)
   })
+  const { checked } = await diagnoseStore({ store, isDeep: true })
+  expect(checked?.faults.map(fault => fault.check)).toContain(check)
 })
 
 test('a forged receipt is rejected', async () => {
