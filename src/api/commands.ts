@@ -1,8 +1,7 @@
 import type { Engine } from '../engine/engine.ts'
 import { readTrace } from '../engine/performing/attempt-trace.ts'
 import type { DecisionRequest } from '../engine/recording/decisions.ts'
-import type { RequestContext } from '../engine/recording/recorder.ts'
-import { type CommandResult, erasedCommandError } from '../engine/recording/repeated-command.ts'
+import { type CommandResult, erasedCommandError, type RequestContext } from '../engine/recording/recorder.ts'
 import { type Clock, cancelReason } from '../runtime/clock.ts'
 import { toInstant } from '../vocabulary/instant.ts'
 import {

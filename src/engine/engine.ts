@@ -18,8 +18,15 @@ import {
 } from './performing/effect-runner.ts'
 import { type ServiceLimits, Throttle } from './performing/throttle.ts'
 import { type DecisionRequest, Decisions } from './recording/decisions.ts'
-import { type InFlight, Recorder, type RecordOptions, type RequestContext } from './recording/recorder.ts'
-import { type CommandResult, newResult, repeatResult } from './recording/repeated-command.ts'
+import {
+  type CommandResult,
+  type InFlight,
+  newResult,
+  Recorder,
+  type RecordOptions,
+  type RequestContext,
+  repeatResult,
+} from './recording/recorder.ts'
 
 export interface EngineParts extends EffectRunnerParts {
   readonly machines: readonly Machine[]

@@ -1,5 +1,4 @@
-import type { Clock } from './clock.ts'
-import { waitAtMost } from './clock.ts'
+import { type Clock, waitAtMost } from './clock.ts'
 
 /** The work that a process has begun, so that it can wait for it before it ends. */
 export class WorkInProgress {

@@ -1,5 +1,4 @@
-import { systemClock } from '../runtime/clock.ts'
-import { withinTime } from '../runtime/within-time.ts'
+import { systemClock, withinTime } from '../runtime/clock.ts'
 import { errorName } from '../vocabulary/error-words.ts'
 import { AverbaError, type ErrorCode, LateError } from '../vocabulary/errors.ts'
 

@@ -1,4 +1,4 @@
-import { withinBudget } from '../../src/adapters/http/within-budget.ts'
+import { withinBudget } from '../../src/adapters/http/answer-body.ts'
 import { staticHeaders } from '../../src/adapters/portal/authentication.ts'
 import type { SubjectRef } from '../../src/api/subject-directory.ts'
 import type { ValidationInput } from '../../src/api/validations/validations.ts'

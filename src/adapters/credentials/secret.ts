@@ -1,6 +1,5 @@
 import { inspect } from 'node:util'
-import { systemClock } from '../../runtime/clock.ts'
-import { withinTime } from '../../runtime/within-time.ts'
+import { systemClock, withinTime } from '../../runtime/clock.ts'
 import { AverbaError, LateError } from '../../vocabulary/errors.ts'
 import { isFileError } from '../../vocabulary/file-errors.ts'
 

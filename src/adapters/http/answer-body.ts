@@ -1,6 +1,9 @@
 import type { z } from 'zod'
+import { type Clock, withinTime } from '../../runtime/clock.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { OversizedError } from '../../vocabulary/connection-errors.ts'
+import { LateError } from '../../vocabulary/errors.ts'
+import { answerBytesMax, defaultBudgetMs, type Fetch, limitsOf } from '../../vocabulary/fetch.ts'
 import { parseJson, parseRecords } from '../../vocabulary/json.ts'
 import type { Json, Problem } from '../../vocabulary/message.ts'
 
@@ -24,6 +27,26 @@ export async function readBounded(chunks: Chunks, bytesMax: number): Promise<Buf
   const read: Uint8Array[] = []
   for await (const chunk of limitBytes(chunks, bytesMax)) read.push(chunk)
   return Buffer.concat(read)
+}
+
+/**
+ * Reads answers as averba's own sockets do: whole, within the budget of the request by this clock, and within its size
+ * limit. The signal aborts when the budget is exceeded: what ignores it is left alone.
+ */
+export function withinBudget(
+  clock: Clock,
+  forward: (request: Request, signal: AbortSignal) => Promise<Response>,
+): Fetch {
+  return async request => {
+    const { budgetMs = defaultBudgetMs, bodyBytesMax = answerBytesMax } = limitsOf(request)
+    const read = async ({ signal }: { readonly signal: AbortSignal }) => {
+      const { body, status, headers } = await forward(request, signal)
+      return new Response(body && (await readBounded(body, bodyBytesMax)), { status, headers })
+    }
+    return withinTime(clock, budgetMs, read).catch((error: unknown) => {
+      throw error instanceof LateError ? new DOMException('', 'TimeoutError') : error
+    })
+  }
 }
 
 /**

@@ -177,8 +177,8 @@ export function createSubjectReadings<T>(
 
   /**
    * Reads again what covers the records of a controller. A caller shares the reading that is under way, or was when the
-   * look began, if that began recently enough, else the next one: an answer on its way does not show what happened after
-   * its request.
+   * look began, if that began recently enough. Else it shares the next one: an answer on its way does not show what
+   * happened after its request.
    */
   function readOnce(
     subject: SubjectRef,

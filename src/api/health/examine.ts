@@ -34,8 +34,7 @@ import {
   toTroubles,
 } from '../health-check.ts'
 import { connectionOf } from '../http-clients.ts'
-import type { HostOptions } from '../options.ts'
-import { checkOptions } from '../options.ts'
+import { checkOptions, type HostOptions } from '../options.ts'
 import { createSecrets, DeclaredSubscriptions } from '../subscriptions/declared-subscriptions.ts'
 import { checkPortalAddress } from '../subscriptions/portal-address.ts'
 import { lastSuccesses } from '../subscriptions/subscriptions.ts'

@@ -1,6 +1,5 @@
-import { systemClock } from '../../runtime/clock.ts'
+import { systemClock, withinTime } from '../../runtime/clock.ts'
 import { runSequentially } from '../../runtime/event-loop.ts'
-import { withinTime } from '../../runtime/within-time.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
 import { LateError } from '../../vocabulary/errors.ts'
 import type { ApiContext } from '../api-context.ts'

@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Clock } from '../../runtime/clock.ts'
-import { withinTime } from '../../runtime/within-time.ts'
+import { type Clock, withinTime } from '../../runtime/clock.ts'
 import { errorName } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { dayMs } from '../../vocabulary/instant.ts'

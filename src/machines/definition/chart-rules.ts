@@ -1,5 +1,13 @@
-import type { AnyMachineSnapshot, AnyStateMachine, AnyStateNode, ExtractEvent, MachineContext } from 'xstate'
-import { assertEvent, assign, pathToStateValue } from 'xstate'
+import {
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  type AnyStateNode,
+  assertEvent,
+  assign,
+  type ExtractEvent,
+  type MachineContext,
+  pathToStateValue,
+} from 'xstate'
 import type { Event } from '../../vocabulary/message.ts'
 import type { EventCondition, Machine, Refusal } from './machine.ts'
 

@@ -1,4 +1,4 @@
-import { withinBudget } from '../../adapters/http/within-budget.ts'
+import { withinBudget } from '../../adapters/http/answer-body.ts'
 import type { Averba, AverbaOptions } from '../../averba/averba.ts'
 import { staticHeaders } from '../../index.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'

@@ -1,7 +1,6 @@
 import type { InferResult } from 'kysely'
 import type { Faults } from '../../proof/faults.ts'
-import type { RecordedEvent } from '../../vocabulary/message.ts'
-import { openStates } from '../../vocabulary/message.ts'
+import { openStates, type RecordedEvent } from '../../vocabulary/message.ts'
 import { readPages, rows, type Statement, together } from '../database/connection.ts'
 import type { Reading } from '../database/reading.ts'
 import { db } from '../database/schema.ts'

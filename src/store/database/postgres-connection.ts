@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { CompiledQuery } from 'kysely'
-import { systemClock } from '../../runtime/clock.ts'
+import { systemClock, withinTime } from '../../runtime/clock.ts'
 import { afterTurn } from '../../runtime/event-loop.ts'
 import { KeyedLock, Semaphore } from '../../runtime/locks.ts'
-import { withinTime } from '../../runtime/within-time.ts'
 import { AverbaError, closedError } from '../../vocabulary/errors.ts'
 import {
   type CheckTables,

@@ -2,8 +2,13 @@ import { sql } from 'kysely'
 import { hasCode } from '../../vocabulary/errors.ts'
 import { type ForeignCode, foreignCodes } from '../../vocabulary/foreign-answer.ts'
 import { fromInstant } from '../../vocabulary/instant.ts'
-import type { EffectState, Instant, PendingEffect, RecordedEvent } from '../../vocabulary/message.ts'
-import { openStates } from '../../vocabulary/message.ts'
+import {
+  type EffectState,
+  type Instant,
+  openStates,
+  type PendingEffect,
+  type RecordedEvent,
+} from '../../vocabulary/message.ts'
 import { effectStream, parseEffectId, serviceOf } from '../../vocabulary/names.ts'
 import { each, first, oneOf, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'

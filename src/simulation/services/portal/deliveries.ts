@@ -1,6 +1,5 @@
 import { type Falha, limits, type RecipientKind } from '../../../adapters/portal/wire.ts'
-import type { Clock } from '../../../runtime/clock.ts'
-import { type TimeLimit, withinTime } from '../../../runtime/within-time.ts'
+import { type Clock, type TimeLimit, withinTime } from '../../../runtime/clock.ts'
 import { brasiliaDay, formatBrasilia } from '../../../vocabulary/brasilia.ts'
 import { isUntrusted, nodeErrorCode } from '../../../vocabulary/connection-errors.ts'
 import { LateError } from '../../../vocabulary/errors.ts'
