@@ -67,7 +67,10 @@ describe.each(pages)('%s', page => {
 
   test('names files that exist', () => {
     const names = groupsOf(read(page), /`((?:src|test|docs|examples)\/[\w./-]+)`/g)
-    expect(names.filter(name => !existsSync(join(root, name)))).toEqual([])
+    const tests = groupsOf(read(page), /((?:[\w-]+\/)+[\w-]+\.test\.ts)/g).map(name =>
+      name.replace(/^(?:test\/)?/, 'test/'),
+    )
+    expect([...names, ...tests].filter(name => !existsSync(join(root, name)))).toEqual([])
   })
 })
 

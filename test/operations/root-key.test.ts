@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import {
@@ -54,6 +54,19 @@ beforeEach(async () => {
   await backupStore({ store, to: backup })
   expect((await notify(averba, {})).status).toBe(200)
   await averba.close()
+})
+
+test('a new log has another signing key, and the former one is evidence without its keyring', async () => {
+  const exported = async (from: string) => {
+    await exportBundle({ store: from, dir: `${from}-bundle`, rootKey })
+    return { store: `${from}-bundle`, keys: [readFileSync(`${from}-bundle/key`, 'utf8').trim()] }
+  }
+  const former = await exported(store)
+  rmSync(`${store}.keys`)
+  expect(await verifyLog({ ...former, mark: `${store}.mark` })).toMatchObject({ level: 'held', faults: [] })
+  store = temporaryStore()
+  await (await open()).close()
+  expect((await exported(store)).keys).not.toEqual(former.keys)
 })
 
 test('a log whose root key is held elsewhere verifies without the key', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { isDetail } from '../../support/consent-requests.ts'
 import { givenConsent } from '../../support/given-consent.ts'
@@ -33,33 +33,31 @@ const historyOf = (words: string): Entry[] =>
     return { status: word.replace(/[-+?]$/, ''), dataHora }
   })
 
-describe('an active status does not count if its history ends it, whatever the order of the entries', () => {
-  test.each([
-    ['PENDENTE- ATIVO REVOGADO+', 'revoked'],
-    ['ATIVO revogado+', 'revoked'],
-    ['ATIVO SUSPENSO+', 'uncertain'],
-    ['REVOGADO? ATIVO', 'revoked'],
-    ['REVOGADO+ ATIVO', 'revoked'],
-    ['PENDENTE ATIVO REVOGADO', 'revoked'],
-    ['REVOGADO ATIVO PENDENTE', 'revoked'],
-    ['PENDENTE- ATIVO REVOGADO', 'revoked'],
-    ['PENDENTE- REVOGADO ATIVO', 'active'],
-    ['ATIVO REVOGADO PENDENTE-', 'active'],
-    ['REVOGADO ATIVO', 'revoked'],
-    ['ATIVO PENDENTE', 'active'],
-    ['PENDENTE ATIVO', 'active'],
-    ['PENDENTE', 'active'],
-    ['PENDENTE? ATIVO', 'active'],
-  ])('%s: %s', async (words, reason) => {
-    const { averba, clock, which } = await givenHistory(() => historyOf(words))
-    await clock.advance(hourMs)
-    await averba.consents.get({ ...which, ageMaxMs: 0 })
-    await clock.advance(1)
-    expect((await averba.consents.standing(which)).reason).toBe(reason)
-    const using = averba.consents.use(which, { basis })
-    if (reason === 'active') expect((await using).reason).toBe(reason)
-    else await expect(using).rejects.toMatchObject({ standing: { reason } })
-  })
+test.each([
+  ['PENDENTE- ATIVO REVOGADO+', 'revoked'],
+  ['ATIVO revogado+', 'revoked'],
+  ['ATIVO SUSPENSO+', 'uncertain'],
+  ['REVOGADO? ATIVO', 'revoked'],
+  ['REVOGADO+ ATIVO', 'revoked'],
+  ['PENDENTE ATIVO REVOGADO', 'revoked'],
+  ['REVOGADO ATIVO PENDENTE', 'revoked'],
+  ['PENDENTE- ATIVO REVOGADO', 'revoked'],
+  ['PENDENTE- REVOGADO ATIVO', 'active'],
+  ['ATIVO REVOGADO PENDENTE-', 'active'],
+  ['REVOGADO ATIVO', 'revoked'],
+  ['ATIVO PENDENTE', 'active'],
+  ['PENDENTE ATIVO', 'active'],
+  ['PENDENTE', 'active'],
+  ['PENDENTE? ATIVO', 'active'],
+])('an active status does not count if its history ends it, in any order (%s: %s)', async (words, reason) => {
+  const { averba, clock, which } = await givenHistory(() => historyOf(words))
+  await clock.advance(hourMs)
+  await averba.consents.get({ ...which, ageMaxMs: 0 })
+  await clock.advance(1)
+  expect((await averba.consents.standing(which)).reason).toBe(reason)
+  const using = averba.consents.use(which, { basis })
+  if (reason === 'active') expect((await using).reason).toBe(reason)
+  else await expect(using).rejects.toMatchObject({ standing: { reason } })
 })
 
 test.each([

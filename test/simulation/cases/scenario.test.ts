@@ -54,23 +54,24 @@ test('an error is compared with the expected one, and rethrown without one', asy
   await expect(scenario({ when: validate, expected: { error: {} } })).rejects.toThrow(AssertionError)
 })
 
-describe('a failed expectation throws an error with the seed and the recorded events', () => {
-  const [answered, declined] = [{ type: 'validation.answered' }, { type: 'validation.declined' }] as const
-  test.each([
-    ['the result', { result: { status: 'declined' } }, /the result: [\s\S]*status: 'settled'[\s\S]*status: 'declined'/],
-    ['a missing event', { events: [declined] }, /event 1 of 1, but it was not recorded[\s\S]*validation\.declined/],
-    ['the order of events', { events: [answered, { type: 'token.renewed' }] }, /event 2 of 2, .* or not in this order/],
-    ['an unwanted event', { without: ['token.renewed'] }, /the unwanted events/],
-    ['effects that wait for a person', { stuck: 1 }, /the number of effects that wait for a person/],
-  ] as const)('%s', async (_, expected, message) => {
+const [answered, declined] = [{ type: 'validation.answered' }, { type: 'validation.declined' }] as const
+test.each([
+  ['the result', { result: { status: 'declined' } }, /the result: [\s\S]*status: 'settled'[\s\S]*status: 'declined'/],
+  ['a missing event', { events: [declined] }, /event 1 of 1, but it was not recorded[\s\S]*validation\.declined/],
+  ['the order of events', { events: [answered, { type: 'token.renewed' }] }, /event 2 of 2, .* or not in this order/],
+  ['an unwanted event', { without: ['token.renewed'] }, /the unwanted events/],
+  ['effects that wait for a person', { stuck: 1 }, /the number of effects that wait for a person/],
+] as const)(
+  'a failed expectation of %s throws an error with the seed and the recorded events',
+  async (_, expected, message) => {
     const played = scenario({ world: { seed: 4711 }, when: validate, expected })
     await expect(played).rejects.toThrow(message)
     await expect(played).rejects.toThrow(/seed 4711\n[\s\S]*validation\.requested [\s\S]*token\.requested/)
     await expect(played).rejects.toThrow(AssertionError)
     // `node:test` shows the stack.
     await expect(played).rejects.toMatchObject({ stack: expect.stringContaining('seed 4711\n') })
-  })
-})
+  },
+)
 
 describe('handlers that fail', () => {
   const evento = 'dimp-situacao-import'

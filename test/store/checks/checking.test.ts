@@ -72,95 +72,91 @@ const copyRow = (table: string, change: string) =>
 const withEffectOf = (other: string, id: string) =>
   `update receipt set effect = (select effect from receipt where command_id = '${other}') where command_id = '${id}'`
 
-describe('the deep check finds', () => {
-  test.each([
-    ['a missing last event with all its rows', `delete from part ${inLast}; ${edits.noLastEvent}`, 'views'],
-    ['an edited header', `update event set header = ${changed} ${of100}`, 'leaves'],
-    [
-      'a header edited together with its leaf',
-      `update event set header = ${changed}, leaf = leaf(${changed}) ${of100}`,
-      'tree',
-    ],
-    ['an edited leaf', `update event set leaf = zeroblob(32) ${of100}`, 'leaves'],
-    ['a deleted event', `delete from event ${of100}`, 'positions'],
-    ['a changed event type', `update event set type = 'x.y' ${of100}`, 'headers'],
-    ['a changed stream', `update event set stream = 1, version = 900 ${of100}`, 'headers'],
-    ['a header that is not JSON', `update event set header = 'x' ${of100}`, 'headers'],
-    ['a wrong version', `update event set version = 7 ${of100}`, 'headers'],
-    ['an edited subtree', 'update subtree set hash = zeroblob(32) where number = 0', 'tree'],
-    ['an extra subtree', 'insert into subtree values (1, -1, zeroblob(32))', 'tree'],
-    ['an edited part', `update part set sealed = zeroblob(length(sealed)) ${of100}`, 'parts'],
-    ['a deleted part', `delete from part ${of100} and name = 'body'`, 'parts'],
-    [
-      'a part that no header names',
-      `insert into part select position, 'x', owner, sealed from part ${of100} and name = 'body'`,
-      'parts',
-    ],
-    ['a part under another name', `update part set owner = (select min(key) from owner_key) ${of100}`, 'parts'],
-    ['a part without an owner', `delete from owner_key where key = (select owner from part ${of100})`, 'references'],
-    ['a deleted effect', 'delete from effect where position = (select min(position) from effect)', 'effects'],
-    ['an extra effect', copyRow('effect', 'n = 9'), 'effects'],
-    ['a deleted receipt', `delete from receipt ${firstReceipt}`, 'receipts'],
-    ['a receipt with another position', `update receipt set position = position + 1 ${firstReceipt}`, 'receipts'],
-    ['a command that recorded an event as refused', `update receipt set code = 'refused' ${firstReceipt}`, 'receipts'],
-    [
-      'a receipt without an event',
-      "insert into receipt values ('z', zeroblob(32), 'refused', '', '', 99999, '')",
-      'receipts',
-    ],
-    ["a receipt with another command's effect", withEffectOf('p2', 'p1'), 'receipts'],
-    ["a receipt with an earlier command's effect", withEffectOf('p1', 'p2'), 'receipts'],
-    ['a digest without a person', `update keyed_index set value = 'x' where ${person}`, 'index'],
-    ['a person without a digest', `delete from keyed_index where ${person}`, 'index'],
-    ['a digest of a missing record', "insert into keyed_index values ('failure', zeroblob(32), 'x', '')", 'index'],
-    ['a digest without its tag', `update keyed_index set tag = '' where ${person}`, 'index'],
-    ['an event without its tag', "update event set tag = '' where position = 3", 'tags'],
-    ['a head without its tag', "update head set tag = ''", 'tags'],
-    ['a head of fewer events', 'update head set position = position - 1', 'end'],
-    [
-      'a recent digest without an event',
-      "insert into recent_digest values (99999, '2026-11-20T12:00:00.000Z', zeroblob(32))",
-      'index',
-    ],
-    ['a recent digest with a later time', "update recent_digest set at = '2046-11-20T00:00:00.000Z'", 'index'],
-    ['an edited row of a view', 'update notifications set copies = 2 where rowid = 100', 'views'],
-    ['a deleted row of a view', 'delete from notifications where rowid = 100', 'views'],
-    ['an extra row of a view', copyRow('subjects', "subject = 'x'"), 'views'],
-    ['a stopped view', "update head set views = replace(views, 'tokens@1', '')", 'views'],
-    ['a follower beyond the end of the log', edits.followerBeyond, 'end'],
-    ['a missing last subtree', edits.noLastSubtree, 'end'],
-    ['a head of another time', "update head set at = '2020-01-01T00:00:00.000Z'", 'end'],
-    ['a head of another tree', edits.otherTree, 'end'],
-    ['a head of fewer streams', 'update head set stream = stream - 1', 'end'],
-    [
-      'a keyring of another log',
-      "update event set header = replace(header, 'keys_', 'other_') where position = 1",
-      'leaves',
-    ],
-  ])('%s', async (_, sql, check) => {
-    const { checks, problems } = await checksOf(tampered(database => database.exec(sql)))
-    expect(checks).toContain(check)
-    expect(problems.length).toBeGreaterThan(0)
-  })
+test.each([
+  ['a missing last event with all its rows', `delete from part ${inLast}; ${edits.noLastEvent}`, 'views'],
+  ['an edited header', `update event set header = ${changed} ${of100}`, 'leaves'],
+  [
+    'a header edited together with its leaf',
+    `update event set header = ${changed}, leaf = leaf(${changed}) ${of100}`,
+    'tree',
+  ],
+  ['an edited leaf', `update event set leaf = zeroblob(32) ${of100}`, 'leaves'],
+  ['a deleted event', `delete from event ${of100}`, 'positions'],
+  ['a changed event type', `update event set type = 'x.y' ${of100}`, 'headers'],
+  ['a changed stream', `update event set stream = 1, version = 900 ${of100}`, 'headers'],
+  ['a header that is not JSON', `update event set header = 'x' ${of100}`, 'headers'],
+  ['a wrong version', `update event set version = 7 ${of100}`, 'headers'],
+  ['an edited subtree', 'update subtree set hash = zeroblob(32) where number = 0', 'tree'],
+  ['an extra subtree', 'insert into subtree values (1, -1, zeroblob(32))', 'tree'],
+  ['an edited part', `update part set sealed = zeroblob(length(sealed)) ${of100}`, 'parts'],
+  ['a deleted part', `delete from part ${of100} and name = 'body'`, 'parts'],
+  [
+    'a part that no header names',
+    `insert into part select position, 'x', owner, sealed from part ${of100} and name = 'body'`,
+    'parts',
+  ],
+  ['a part under another name', `update part set owner = (select min(key) from owner_key) ${of100}`, 'parts'],
+  ['a part without an owner', `delete from owner_key where key = (select owner from part ${of100})`, 'references'],
+  ['a deleted effect', 'delete from effect where position = (select min(position) from effect)', 'effects'],
+  ['an extra effect', copyRow('effect', 'n = 9'), 'effects'],
+  ['a deleted receipt', `delete from receipt ${firstReceipt}`, 'receipts'],
+  ['a receipt with another position', `update receipt set position = position + 1 ${firstReceipt}`, 'receipts'],
+  ['a command that recorded an event as refused', `update receipt set code = 'refused' ${firstReceipt}`, 'receipts'],
+  [
+    'a receipt without an event',
+    "insert into receipt values ('z', zeroblob(32), 'refused', '', '', 99999, '')",
+    'receipts',
+  ],
+  ["a receipt with another command's effect", withEffectOf('p2', 'p1'), 'receipts'],
+  ["a receipt with an earlier command's effect", withEffectOf('p1', 'p2'), 'receipts'],
+  ['a digest without a person', `update keyed_index set value = 'x' where ${person}`, 'index'],
+  ['a person without a digest', `delete from keyed_index where ${person}`, 'index'],
+  ['a digest of a missing record', "insert into keyed_index values ('failure', zeroblob(32), 'x', '')", 'index'],
+  ['a digest without its tag', `update keyed_index set tag = '' where ${person}`, 'index'],
+  ['an event without its tag', "update event set tag = '' where position = 3", 'tags'],
+  ['a head without its tag', "update head set tag = ''", 'tags'],
+  ['a head of fewer events', 'update head set position = position - 1', 'end'],
+  [
+    'a recent digest without an event',
+    "insert into recent_digest values (99999, '2026-11-20T12:00:00.000Z', zeroblob(32))",
+    'index',
+  ],
+  ['a recent digest with a later time', "update recent_digest set at = '2046-11-20T00:00:00.000Z'", 'index'],
+  ['an edited row of a view', 'update notifications set copies = 2 where rowid = 100', 'views'],
+  ['a deleted row of a view', 'delete from notifications where rowid = 100', 'views'],
+  ['an extra row of a view', copyRow('subjects', "subject = 'x'"), 'views'],
+  ['a stopped view', "update head set views = replace(views, 'tokens@1', '')", 'views'],
+  ['a follower beyond the end of the log', edits.followerBeyond, 'end'],
+  ['a missing last subtree', edits.noLastSubtree, 'end'],
+  ['a head of another time', "update head set at = '2020-01-01T00:00:00.000Z'", 'end'],
+  ['a head of another tree', edits.otherTree, 'end'],
+  ['a head of fewer streams', 'update head set stream = stream - 1', 'end'],
+  [
+    'a keyring of another log',
+    "update event set header = replace(header, 'keys_', 'other_') where position = 1",
+    'leaves',
+  ],
+])('the deep check finds %s', async (_, sql, check) => {
+  const { checks, problems } = await checksOf(tampered(database => database.exec(sql)))
+  expect(checks).toContain(check)
+  expect(problems.length).toBeGreaterThan(0)
 })
 
-describe('opening finds at once', () => {
-  test.each([
-    ['a missing last event', edits.noLastEvent],
-    ['an edited last header', `update event set header = header || ' ' ${inLast}`],
-    ['an edited last leaf', `update event set leaf = zeroblob(32) ${inLast}`],
-    ['a follower beyond the end of the log', edits.followerBeyond],
-    ['a missing last subtree', edits.noLastSubtree],
-    ['a short subtree', 'update subtree set hash = substr(hash, 1, 31)'],
-    ['a subtree above the last level', 'insert into subtree values (2, 0, zeroblob(32))'],
-    ['a head of another tree', edits.otherTree],
-    ['a head without a tree', "update head set frontier = x''"],
-    ['a missing head', 'delete from head', 'NOT_OURS'],
-    ['a missing table', 'drop table subtree'],
-  ])('%s', async (_, sql, code = 'CORRUPT') => {
-    const store = tampered(database => database.exec(sql))
-    await expect(openAverba({ store })).rejects.toMatchObject({ name: 'AverbaError', code, hint: expect.any(String) })
-  })
+test.each([
+  ['a missing last event', edits.noLastEvent],
+  ['an edited last header', `update event set header = header || ' ' ${inLast}`],
+  ['an edited last leaf', `update event set leaf = zeroblob(32) ${inLast}`],
+  ['a follower beyond the end of the log', edits.followerBeyond],
+  ['a missing last subtree', edits.noLastSubtree],
+  ['a short subtree', 'update subtree set hash = substr(hash, 1, 31)'],
+  ['a subtree above the last level', 'insert into subtree values (2, 0, zeroblob(32))'],
+  ['a head of another tree', edits.otherTree],
+  ['a head without a tree', "update head set frontier = x''"],
+  ['a missing head', 'delete from head', 'NOT_OURS'],
+  ['a missing table', 'drop table subtree'],
+])('opening finds at once %s', async (_, sql, code = 'CORRUPT') => {
+  const store = tampered(database => database.exec(sql))
+  await expect(openAverba({ store })).rejects.toMatchObject({ name: 'AverbaError', code, hint: expect.any(String) })
 })
 
 describe('the keyring', () => {

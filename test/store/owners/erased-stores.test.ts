@@ -242,18 +242,10 @@ beforeAll(async () => {
 
 test.each([
   ['a deleted part of the other person', "delete from part where name = 'detail'", 'parts'],
-  [
-    'a replaced key',
-    "update owner_key set commitment = zeroblob(32) where epoch > 0 and owner like 'subject-%'",
-    'keys',
-  ],
+  ['a replaced key', "update owner_key set commitment = zeroblob(32) where owner like 'subject-%'", 'keys'],
   ['an emptied key', `update owner_key set wrapped = x'', epoch = 0, is_erased = 1`, 'keys'],
   ['an erased person marked as live', 'update owner_key set is_erased = 0', 'keys'],
-  [
-    'a restored key',
-    'update owner_key set epoch = 2, wrapped = (select max(wrapped) from owner_key) where epoch = 0',
-    'keys',
-  ],
+  ['a key put back', 'update owner_key set epoch = 2, wrapped = zeroblob(60) where epoch = 0', 'keys'],
   ['a deleted owner', 'delete from owner_key where epoch = 0', 'keys'],
   [
     'a restored part with other content',
