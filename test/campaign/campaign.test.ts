@@ -4,8 +4,6 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { root } from '../support/run-script.ts'
 import { runSeeds } from './run-seeds.ts'
-import { runSteps } from './run-steps.ts'
-import type { Step } from './step.ts'
 
 test('every check holds in worlds with faults and crashes, and the command gives a seed the same digest', async () => {
   const print = async (...flags: readonly string[]) => {
@@ -27,30 +25,6 @@ test('every check holds in worlds with faults and crashes, and the command gives
   expect(results[0]?.digest).not.toBe(results[1]?.digest)
   // Only the object.
   expect(asJson.map(line => JSON.parse(line))).toEqual([results[1]])
-})
-
-test('a refusal is traced with the deed and the id of its step', async () => {
-  const lines: string[] = []
-  const steps: Step[] = [
-    { do: 'sync', person: 5, id: 7, at: 0 },
-    { do: 'enrol', person: 5, everyHours: 0, id: 8, at: 1 },
-    { do: 'look', person: 6, id: 9, at: 2 },
-    { do: 'offer', person: 7, company: 0, hours: 400, isActive: false, id: 10, at: 3 },
-  ]
-  await runSteps(1, steps, line => lines.push(line))
-  const untilQuiet = lines.slice(0, lines.indexOf('quiet'))
-  expect(untilQuiet.map(line => line.replace(/^\d.* {/, '{'))).toEqual([
-    JSON.stringify(steps[0]),
-    '  sync 7: NOT_FOUND',
-    JSON.stringify(steps[1]),
-    JSON.stringify(steps[2]),
-    ...Array.from({ length: 3 }, () => '  look 9: NOT_FOUND'),
-    JSON.stringify(steps[3]),
-  ])
-  const after = lines.slice(untilQuiet.length)
-  // The final readings, and then the calls of the checks.
-  expect(after).toContain('  sync 1000002: NOT_FOUND')
-  expect(after.at(-1)).toBe('  views-equal-services: NOT_FOUND')
 })
 
 test('a stopped campaign reports the seeds that were run', async () => {

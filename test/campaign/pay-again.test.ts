@@ -22,15 +22,3 @@ test('a repeated payment may be requested again after a restore lost both valida
   expect(runRecord.failures).toEqual([])
   await simulated.close()
 })
-
-test('NOT_FOUND for a repeated payment is an error when it was accepted and not lost', async () => {
-  const { simulated, performAll: all } = openHost()
-  await all(...pays)
-  const [first] = simulated.validations
-  const input = { cpf: '', claims: {}, ...first, id: 'never', again: { of: 'nobody', reason: 'CANARIO' } }
-  simulated.validations.push(input)
-  await all({ ...again, which: 2 })
-  simulated.paidAgain.set(input.id, 1)
-  await expect(all({ ...again, which: 2 })).rejects.toMatchObject({ code: 'NOT_FOUND' })
-  await simulated.close()
-})

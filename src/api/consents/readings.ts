@@ -2,6 +2,7 @@ import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { GenerationalCache } from '../../runtime/generational-cache.ts'
 import { undefinedIfStopped } from '../../store/views/view-reader.ts'
 import { lastListOf, type SubjectRow } from '../../views/subjects.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import { type CommandOptions, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
@@ -191,7 +192,7 @@ export function createSubjectReadings<T>(
     const wanted = { subject, controller: limit === undefined ? undefined : (controller ?? limit) }
     const running = shared.get(keyOf(wanted))
     if (!running || running.answer <= lookedSince) return startReading(wanted)
-    if (clock.now() - running.beganAt <= ageMaxMs) return running.ended
+    if (isFresh(toInstant(running.beganAt), ageMaxMs)) return running.ended
     running.next ??= running.answered.then(() => startReading(wanted))
     return running.next
   }

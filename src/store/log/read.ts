@@ -2,7 +2,7 @@ import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
 import { type Connection, first, oneOf, rows, type Statement, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
-import { DamagedEvent, damagedLogError, type HeaderReader, type StoredHeader } from './header.ts'
+import { DamagedEvent, type HeaderReader, type StoredHeader } from './header.ts'
 
 export function eventsOf(stream: string) {
   return db.selectFrom('event').innerJoin('stream', 'stream.key', 'event.stream').where('stream.name', '=', stream)
@@ -98,7 +98,7 @@ export const logPageRows = 1_000
 
 /** Reads one page of the log in order of position. */
 export function* readPage<R extends RecordedEvent>(headers: HeaderReader, filter: ReadFilter): Steps<R[]> {
-  const page = (yield* readHeaders(filter)).map(stored => readAsked<R>(headers, filter, stored))
+  const page = readAll<R>(headers, filter, yield* readHeaders(filter))
   if (filter.stream !== undefined && !filter.types && !filter.exceptTypes) checkGapless(page, filter)
   return page
 }
@@ -111,6 +111,44 @@ function checkGapless(page: readonly RecordedEvent[], { fromVersion, after, back
     if (version !== expected) throw new DamagedEvent(`the one before it in "${stream}" is missing`, { position })
     expected = version + step
   }
+}
+
+/** Reads the events that were found. Throws when one is damaged. */
+function readAll<R extends RecordedEvent>(
+  headers: HeaderReader,
+  filter: ReadFilter,
+  found: readonly StoredHeader[],
+): R[] {
+  const { events, damage } = readSound<R>(headers, filter, found)
+  if (damage) throw damage.error
+  return events
+}
+
+/** Reads the events that were found, up to one that is damaged or out of order: it could lead back for ever. */
+function readSound<R extends RecordedEvent>(
+  headers: HeaderReader,
+  filter: ReadFilter,
+  found: readonly StoredHeader[],
+): { events: R[]; damage?: { readonly error: unknown } } {
+  const events: R[] = []
+  const { backward = false } = filter
+  let { after = backward ? Number.POSITIVE_INFINITY : 0 } = filter
+  for (const stored of found) {
+    try {
+      const event = readAsked<R>(headers, filter, stored)
+      if (backward ? event.position >= after : event.position <= after) throw outOfOrder(event)
+      after = event.position
+      events.push(event)
+    } catch (error) {
+      return { events, damage: { error } }
+    }
+  }
+  return { events }
+}
+
+/** The error for a row that comes after one that it should come before. A damaged page may lead back to it. */
+export function outOfOrder({ position }: Pick<RecordedEvent, 'position'>): DamagedEvent {
+  return new DamagedEvent('its row is out of order', { position })
 }
 
 /** Reads an event. The columns that found it have no tag, so the event itself must be one that the filter asks for. */
@@ -133,7 +171,7 @@ export async function readOrSearch<R extends RecordedEvent>(
   filter: ReadFilter,
 ): Promise<R[]> {
   if (!needsSearch(filter)) return reader.read(() => readPage<R>(headers, filter))
-  return (await searchHeaders(reader, filter)).found.map(stored => readAsked<R>(headers, filter, stored))
+  return readAll(headers, filter, (await searchHeaders(reader, filter)).found)
 }
 
 /** Events in order of position, and the end of the log when they were read. */
@@ -156,15 +194,8 @@ export async function readWithEnd<R extends RecordedEvent>(
     : await reader.read(function* () {
         return { found: yield* readHeaders(filter), end: yield* endOfLog() }
       })
-  const events: R[] = []
-  for (const stored of found) {
-    try {
-      events.push(readAsked<R>(headers, filter, stored))
-    } catch (error) {
-      if (events.length === 0) throw error
-      break
-    }
-  }
+  const { events, damage } = readSound<R>(headers, filter, found)
+  if (damage && events.length === 0) throw damage.error
   return { events, end }
 }
 
@@ -182,15 +213,7 @@ function searchHeaders(reader: Reader, filter: ReadFilter) {
 
 /** Reads one page of headers without parsing them: a thousand parsed events at once would grow the heap. */
 export function* readHeaders(filter: ReadFilter): Steps<readonly StoredHeader[]> {
-  const page = yield* rows<StoredHeader>(pageStatement(filter))
-  const { backward = false } = filter
-  let { after = backward ? Number.POSITIVE_INFINITY : 0 } = filter
-  for (const { position } of page) {
-    // Who reads page by page would come back to it for ever.
-    if (backward ? position >= after : position <= after) throw damagedLogError('The rows of events are out of order')
-    after = position
-  }
-  return page
+  return yield* rows(pageStatement(filter))
 }
 
 /** Hand-written SQL, because it runs very often and compiling a query takes as long as reading an event. */

@@ -5,13 +5,13 @@ import type { View } from '../../vocabulary/view.ts'
 import { type Connection, rows, type Steps, together } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import { DamagedEvent, type EventWithSchema, type HeaderReader, type StoredHeader } from '../log/header.ts'
-import { readHeaders, readPage } from '../log/read.ts'
+import { outOfOrder, readHeaders, readPage } from '../log/read.ts'
 import { describeStop, findFailingEvent, joinHead, readProgressOf } from './projector.ts'
 import { foldOne, type ViewRow, ViewTable } from './view-table.ts'
 
 /** Small enough for a page's objects to be collected young: with 250, a rebuild of a long log took 60 MB more. */
 const pageEvents = 125
-/** The pages of a step: about a millisecond of work. */
+/** The pages of a step: a few milliseconds of work for all views. */
 export const stepPages = 2
 /** The pages of a step that catches up even while another process appends all the time. */
 export const largeStepPages = 8
@@ -134,14 +134,18 @@ function readEvents(headers: HeaderReader, page: readonly StoredHeader[], from: 
     const before = events.at(-1)
     try {
       const event = headers.readWithSchema(stored)
+      if (event.position <= (before?.position ?? from)) throw outOfOrder(event)
       // Events appended together have the same instant: sharing the string leaves less garbage.
       if (event.at === before?.at) event.at = before.at
       events.push(event)
     } catch (error) {
       // Positions have no gaps.
       const position = (before?.position ?? from) + 1
-      if (!(error instanceof DamagedEvent)) throw error
-      return { events, damage: { position, error: error.withPosition(position) } }
+      if (!isFailureOfOneView(error)) throw error
+      return {
+        events,
+        damage: { position, error: error instanceof DamagedEvent ? error.withPosition(position) : error },
+      }
     }
   }
   return { events }

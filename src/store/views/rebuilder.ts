@@ -1,5 +1,6 @@
 import { type Clock, monotonicClock } from '../../runtime/clock.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
+import { hasCode } from '../../vocabulary/errors.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { type Connection, type Steps, together } from '../database/connection.ts'
 import { transactWhenFree } from '../database/table-in-use.ts'
@@ -71,14 +72,19 @@ export async function rebuildAll(
   const unknown = names?.find(name => !views.some(view => view.name === name))
   if (unknown !== undefined) throw noSuchView(`Cannot rebuild "${unknown}"`, views)
   const asked = views.filter(each => names?.includes(each.name) ?? true)
-  await sweepDiscardedTables(parts, options.signal)
-  const { rebuilt, failed } = await buildViews(parts, asked, options)
-  await sweepDiscardedTables(parts, options.signal)
+  const sweep = () => sweepDiscardedTables(parts, options.signal)
+  await sweep()
+  const { rebuilt, failed } = await buildViews({ ...parts, afterSwap: sweep }, asked, options)
   if (failed[0]) throw failed[0].error
   return rebuilt
 }
 
-interface Build extends RebuildParts, Pick<RebuildAll, 'signal' | 'compare'> {
+interface BuildParts extends RebuildParts {
+  /** Called when a view is replaced, and its former table is left to a sweep. */
+  readonly afterSwap?: () => Promise<void>
+}
+
+interface Build extends BuildParts, Pick<RebuildAll, 'signal' | 'compare'> {
   /** The end of the log at the start. */
   readonly end: number
   readonly onPage: (position: number) => void
@@ -90,50 +96,60 @@ interface ViewBuild {
   readonly folding: Folding
 }
 
+interface FailedView {
+  readonly view: string
+  readonly error: unknown
+}
+
 interface Built {
   readonly rebuilt: RebuildResult[]
-  /** The views that throw, or need a damaged event. */
-  readonly failed: readonly { readonly view: string; readonly error: unknown }[]
+  /** The views that throw, need a damaged event, have a damaged table, or are built by another process. */
+  readonly failed: FailedView[]
 }
 
 /**
  * Builds views from the beginning, or from where an interrupted build left off, in tables beside the serving ones. Each
  * event is read once for all. Then each view is compared with its serving rows and replaces them. The transactions are
  * short, so appends continue meanwhile. The last one of a view folds the few newest events and renames the tables: the
- * old one is left to a sweep. A view that fails does not hold up the others.
- *
- * @throws {AverbaError} `STORE_BUSY` when another process began to build one of the views meanwhile
+ * old one is left to a sweep. A view that fails, or is taken over by another process, does not hold up the others.
  */
 export async function buildViews(
-  parts: RebuildParts,
+  parts: BuildParts,
   views: readonly View[],
   { onProgress, ...options }: RebuildAll = {},
 ): Promise<Built> {
   const { connection } = parts
   const end = await connection.read(endOfLog)
   const onPage = (position: number) => onProgress?.('views', position, Math.max(position, end))
-  const begun = await connection.transact(() => begin(connection, views))
-  return new ViewsBuild({ ...parts, ...options, end, onPage }, begun).run()
+  const { begun, failed } = await connection.transact(() => begin(connection, views))
+  return new ViewsBuild({ ...parts, ...options, end, onPage }, begun, failed).run()
 }
 
-function* begin(connection: Connection, views: readonly View[]): Steps<ViewBuild[]> {
-  const begun: ViewBuild[] = []
+function* begin(connection: Connection, views: readonly View[]): Steps<{ begun: ViewBuild[]; failed: FailedView[] }> {
+  const [begun, failed]: [ViewBuild[], FailedView[]] = [[], []]
   for (const view of views) {
-    const side = yield* SideTable.begin(connection, view)
-    begun.push({ view, side, folding: new Folding(view, side.table, side.mark.position) })
+    try {
+      const side = yield* SideTable.begin(connection, view)
+      begun.push({ view, side, folding: new Folding(view, side.table, side.mark.position) })
+    } catch (error) {
+      // It has another version, and nothing was written yet.
+      if (!hasCode(error, 'STORE_BUSY')) throw error
+      failed.push({ view: view.name, error })
+    }
   }
-  return begun
+  return { begun, failed }
 }
 
 class ViewsBuild {
   readonly #build: Build
   readonly #left: Set<ViewBuild>
   readonly #rebuilt: RebuildResult[] = []
-  readonly #failed: Built['failed'][number][] = []
+  readonly #failed: FailedView[]
 
-  constructor(build: Build, begun: readonly ViewBuild[]) {
+  constructor(build: Build, begun: readonly ViewBuild[], failed: FailedView[]) {
     this.#build = build
     this.#left = new Set(begun)
+    this.#failed = failed
   }
 
   /** Builds the views. When the signal aborts, it saves the rows so far of those that are left. */
@@ -147,6 +163,7 @@ class ViewsBuild {
         if (!done) return writeHeld(build, one)
         this.#rebuilt.push(done)
         this.#left.delete(one)
+        await build.afterSwap?.()
       })
     }
     return { rebuilt: this.#rebuilt, failed: this.#failed }
@@ -154,15 +171,13 @@ class ViewsBuild {
 
   async #foldToEnd(): Promise<void> {
     const build = this.#build
-    const { connection, headers, clock, rowsMax = heldRowsMax, signal, end, onPage } = build
+    const { clock, rowsMax = heldRowsMax, signal, end, onPage } = build
     const elapsedMs = monotonicClock(clock)
     let savedAt = elapsedMs()
     while (this.#left.size > 0 && !signal?.aborted) {
       const foldings = [...this.#left].map(({ folding }) => folding)
       const from = positionOf(foldings)
-      const pages = foldPages(headers, foldings, from < end ? stepPages : largeStepPages)
-      await connection.read(() => foldExclusively(this.#left, pages))
-      for (const one of this.#left) if (one.folding.failure) await this.#drop(one, one.folding.failure.error)
+      await this.#fold(from < end ? stepPages : largeStepPages)
       const position = positionOf(foldings)
       if (position > from) onPage(position)
       await yieldToEventLoop()
@@ -174,16 +189,35 @@ class ViewsBuild {
     }
   }
 
+  /** Folds some pages for the views that no other process has taken over. */
+  async #fold(pages: number): Promise<void> {
+    const { connection, headers } = this.#build
+    const left = [...this.#left]
+    const takeovers = await connection.read(function* () {
+      const found = yield* together(left.map(({ side }) => side.findTakeover()))
+      const own = left.flatMap(({ folding }, i) => (found[i] ? [] : folding))
+      yield* foldPages(headers, own, pages)
+      return found
+    })
+    for (const [i, one] of left.entries()) {
+      const error = takeovers[i] ?? one.folding.failure?.error
+      if (error) await this.#drop(one, error)
+    }
+  }
+
   async #forEachLeft(work: (one: ViewBuild) => Promise<void>): Promise<void> {
     for (const one of this.#left) await work(one).catch(error => this.#drop(one, error))
   }
 
   /** Drops a view that failed. Its error is reported, whether or not the reason can be recorded. */
   async #drop(one: ViewBuild, error: unknown): Promise<void> {
-    if (!isFailureOfOneView(error)) throw error
+    const isOwn = isFailureOfOneView(error)
+    // Another process has it, or its serving table is damaged.
+    if (!isOwn && !hasCode(error, 'STORE_BUSY', 'CORRUPT')) throw error
     const { view, folding } = one
     this.#left.delete(one)
     this.#failed.push({ view: view.name, error })
+    if (!isOwn) return
     const record = () => recordStopReason(view, error, folding.failure?.position)
     await this.#build.connection.transact(record).catch(() => undefined)
   }
@@ -191,16 +225,15 @@ class ViewsBuild {
 
 /** Folds an interrupted rebuild up to where it was saving its rows, and writes those that were not saved. */
 async function finishWriting(build: Build, one: ViewBuild): Promise<void> {
-  const { connection, headers, signal, onPage } = build
+  const { connection, headers, signal } = build
   const { side, folding } = one
   const { written, until } = side.mark
   if (written === 0) return
   folding.skipKeys(written)
   while (folding.position < until) {
     if (signal?.aborted) return
-    await connection.read(() => foldExclusively([one], foldPage(headers, [folding], until)))
+    await connection.read(() => foldExclusively(side, foldPage(headers, [folding], until)))
     if (folding.failure) throw folding.failure.error
-    onPage(folding.position)
     await yieldToEventLoop()
   }
   await writeHeld(build, one)
@@ -227,7 +260,7 @@ async function compare(build: Build, one: ViewBuild): Promise<RowDifferences | u
   while (differences.after !== undefined) {
     if (signal?.aborted) return undefined
     await connection.read(function* () {
-      yield* foldExclusively([one], foldPagesOf(headers, folding, largeStepPages))
+      yield* foldExclusively(side, foldPagesOf(headers, folding, largeStepPages))
       if (folding.isAtEnd) yield* compareRows(view, side.table, differences, folding.held, isCompared)
     })
     await yieldToEventLoop()
@@ -257,14 +290,14 @@ async function writeHeld({ connection }: Build, { side, folding }: ViewBuild): P
 /** Folds the newest events, unless there are many, and swaps the tables. The view is running then. */
 function* swap({ headers, onRejoined }: Build, one: ViewBuild): Steps<boolean> {
   const { view, side, folding } = one
-  yield* foldExclusively([one], foldPagesOf(headers, folding, largeStepPages))
+  yield* foldExclusively(side, foldPagesOf(headers, folding, largeStepPages))
   if (!folding.isAtEnd) return false
   yield* side.swap(folding.held.values())
   yield* joinHead(view, onRejoined)
   return true
 }
 
-function* foldExclusively(builds: Iterable<ViewBuild>, pages: Steps<void>): Steps<void> {
-  yield* together([...builds].map(({ side }) => side.checkNotTakenOver()))
+function* foldExclusively(side: SideTable, pages: Steps<void>): Steps<void> {
+  yield* side.checkNotTakenOver()
   yield* pages
 }

@@ -76,9 +76,15 @@ export class SideTable {
     yield* rows(insert.onConflict(on => on.column('view').doUpdateSet(mark)))
   }
 
-  *checkNotTakenOver(): Steps<void> {
+  /** Finds the error when another process has taken the table over. */
+  *findTakeover(): Steps<AverbaError | undefined> {
     const found = yield* readMark(this.#view)
-    if (found?.run !== this.#mark.run) throw rebuildBusy(this.#view, 'another process rebuilds it')
+    return found?.run === this.#mark.run ? undefined : rebuildBusy(this.#view, 'another process rebuilds it')
+  }
+
+  *checkNotTakenOver(): Steps<void> {
+    const error = yield* this.findTakeover()
+    if (error) throw error
   }
 }
 

@@ -56,7 +56,8 @@ export class StoppedViews implements ViewStateListener {
     if (unbuilt.length > 0)
       await this.#restart(unbuilt, async () => {
         const { failed } = await buildViews(this.#parts, unbuilt, { compare: false })
-        for (const { view } of failed) this.onFailed(view)
+        // Another process is building the others.
+        for (const { view, error } of failed) if (isFailureOfOneView(error)) this.onFailed(view)
       })
     for (const { view, position } of stopped)
       if (position > 0) await this.#restart([view], () => catchUp(this.#parts, view))

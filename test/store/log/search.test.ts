@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
-import { readHeaders } from '../../../src/store/log/read.ts'
+import type { Steps } from '../../../src/store/database/connection.ts'
+import { HeaderReader } from '../../../src/store/log/header.ts'
+import { readOrSearch, readWithEnd } from '../../../src/store/log/read.ts'
 import { countTurns } from '../../support/count-turns.ts'
+import { refuses } from '../../support/refuses.ts'
 import { openStore } from '../../support/store.ts'
 import { appendOf } from '../append-of.ts'
 
@@ -41,11 +44,31 @@ test('rare events are searched in windows, yielding to the event loop in between
   expect(await store.followers.next(61_000, types)).toBeUndefined()
 })
 
+/** A reader of a damaged table: whatever is asked, it has the rows of these positions. */
+const damagedAt = (...positions: number[]) => ({
+  async read<T>(steps: () => Steps<T>): Promise<T> {
+    const row = (position: number) => ({
+      position,
+      header: JSON.stringify({ format: 1, position, type: rare }),
+      tag: '',
+    })
+    const work = steps()
+    let step = work.next()
+    while (!step.done) step = work.next(positions.map(row))
+    return step.value
+  },
+})
+
 test.each([
-  ['forwards', 6],
-  ['backwards', 4],
-])('a page that leads %s to one place for ever is refused', (way, position) => {
-  const page = readHeaders({ after: 5, backward: way === 'backwards' })
-  page.next()
-  expect(() => page.next([{ position }, { position }])).toThrow('out of order')
+  [{ after: 5 }, 6],
+  [{ after: 5, backward: true }, 4],
+  [{ after: 5, types: [rare] }, 6],
+])('a page (%j) that leads back is read up to there, and no further', async (filter, position) => {
+  const headers = new HeaderReader({})
+  expect((await readWithEnd(damagedAt(position, position), headers, filter)).events).toHaveLength(1)
+  for (const back of [[position, position], [5]])
+    await refuses('CORRUPT', readOrSearch(damagedAt(...back), headers, filter), {
+      message: expect.stringContaining('out of order'),
+    })
+  await refuses('CORRUPT', readWithEnd(damagedAt(5), headers, filter))
 })

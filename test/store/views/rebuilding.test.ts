@@ -12,6 +12,7 @@ import { ViewReader } from '../../../src/store/views/view-reader.ts'
 import type { View } from '../../../src/vocabulary/view.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
 import { append, type Breaks, checkpointOf, counting, open, rowsOf, sumOf } from '../../support/counting.ts'
+import { refuses } from '../../support/refuses.ts'
 import { copyStore } from '../../support/sample-store.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -127,9 +128,11 @@ test('reading a long log holds one page of it, and a rebuild as many rows as all
 test('one pass builds all views, from where each is, and a view that fails does not hold up the others', async () => {
   const [throwing, unstorable]: [Breaks, Breaks] = [{}, {}]
   const broken = [counting('throwing', throwing), counting('unstorable', unstorable)]
-  const views = [counting('ahead'), ...broken, view]
+  // One is of another version in the file, and one is taken over by another process.
+  const [newer, taken] = [{ ...counting('newer'), version: 2 }, counting('taken')]
+  const views = [counting('ahead'), taken, ...broken, view]
   const path = temporaryStore()
-  const store = await open(path, views)
+  const store = await open(path, [counting('newer'), ...views])
   await append(store, 3_000)
   const stop = new AbortController()
   await store.rebuild({ views: ['ahead'], signal: stop.signal, onProgress: () => stop.abort() })
@@ -137,13 +140,18 @@ test('one pass builds all views, from where each is, and a view that fails does 
   for (const { name } of views) edit(path, `update ${name} set n = 7`)
   Object.assign(throwing, { at: 2_000, with: 'throw' })
   Object.assign(unstorable, { at: 2_500, with: 'badCell' })
-  let read = 0
-  const counted = observed(closeAtEnd(await openSqlite(path)), ({ rows, statements }) => {
+  const [one, other] = [closeAtEnd(await openSqlite(path)), closeAtEnd(await openSqlite(path))]
+  let [read, reads] = [0, 0]
+  const counted = observed(one, ({ rows, statements }) => {
     if (statements.some(sql => sql.includes('header'))) read += rows
   })
-  await expect(rebuildViews(counted, views)).rejects.toThrow(RangeError)
+  const late = withHook(counted, async (steps, run) => {
+    if (++reads === 6) await rebuildViews(other, [taken])
+    return run(steps)
+  })
+  await refuses('STORE_BUSY', rebuildViews(late, [newer, ...views]))
   expect(read).toBeLessThan(3_500)
-  expect(views.flatMap(({ name }) => edit(path, `select sum(n) from ${name}`))).toEqual([3_000, 70, 70, 3_000])
+  expect(views.flatMap(({ name }) => edit(path, `select sum(n) from ${name}`))).toEqual([3_000, 3_000, 70, 70, 3_000])
 })
 
 /** Makes the process die at its nth transaction, before it or after its commit. */
@@ -294,14 +302,28 @@ test('a rebuilt view keeps its indexes, and no transaction builds them for all r
   expect(edit(path, "select count(*) from sqlite_schema where sql like 'create index counted_n%'")).toEqual([1])
 })
 
+function damage(path: string, table: string): void {
+  const page = Number(edit(path, `select rootpage from sqlite_schema where name = '${table}'`)[0])
+  writeFileSync(path, readFileSync(path).fill(0xee, (page - 1) * 4_096, page * 4_096))
+}
+
+test('a damaged table of one view does not keep the others from being rebuilt', async () => {
+  const { path, connection } = await given()
+  const views = [view, counting('other')]
+  await (await open(path, views)).close()
+  damage(path, 'counted')
+  edit(path, 'update other set n = 7')
+  await refuses('CORRUPT', rebuildViews(connection, views))
+  expect(edit(path, 'select sum(n) from other')).toEqual([events])
+})
+
 test('a damaged discarded table does not stop a rebuild, and is reported', async () => {
   const path = temporaryStore()
   await (await open(path, [view])).close()
   edit(path, 'create table discarded_1 (stream text, n integer)')
   edit(path, "insert into discarded_1 values ('x', 1)")
   edit(path, 'create table discarded_2 (stream text, n integer)')
-  const page = Number(edit(path, "select rootpage from sqlite_schema where name = 'discarded_1'")[0])
-  writeFileSync(path, readFileSync(path).fill(0xee, (page - 1) * 4_096, page * 4_096))
+  damage(path, 'discarded_1')
   const troubles: string[] = []
   const store = await openStore({ path, views: [view], onTrouble: what => troubles.push(what) })
   await append(store, 10)
