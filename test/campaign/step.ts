@@ -46,8 +46,8 @@ export interface Deeds {
   logInNow: { person: number }
   /** Reads a consent in full, without reading the list first. */
   readInFull: { person: number; consent: number }
-  /** An operator replays a notification. */
-  handleAgain: { which: number }
+  /** An operator replays a notification, or gives up one whose handler failed. */
+  handleAgain: { which: number; givesUp: boolean }
   backUp: object
   /** Restores the newest backup. The host repeats the erasures made since the backup. */
   restore: object

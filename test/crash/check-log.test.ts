@@ -33,16 +33,19 @@ function damagedCopy(damage: (path: string) => void = () => undefined): string {
   return path
 }
 
+const checkDamaged = (sql: string) =>
+  checkLog(
+    damagedCopy(path => tamper(path, sql)),
+    acknowledged,
+  )
+
 test('an undamaged log has no findings', async () => {
   expect(await checkLog(damagedCopy(), acknowledged)).toEqual({ lost: [], corrupt: [] })
 })
 
 test('a missing or different acknowledged event is reported as lost', async () => {
   const tables = ['part', 'effect', 'event'].map(table => `delete from ${table} where position = 301`)
-  const deleted = await checkLog(
-    damagedCopy(path => tamper(path, tables.join('; '))),
-    acknowledged,
-  )
+  const deleted = await checkDamaged(tables.join('; '))
   expect(deleted.corrupt).toEqual([])
   expect(deleted.lost).toHaveLength(acknowledged.length)
   const swapped = acknowledged.map((each, i) => (i === 9 ? { ...each, commandId: 'another' } : each))
@@ -60,11 +63,7 @@ test.each([
   ['a row of a view', 'update tokens set requests = requests + 1', '7 rows of tokens'],
   ['a stopped view', "update head set views = ''; update projection set position = 9", 'rows of tokens'],
 ])('damage is found: %s', async (_, damage, finding) => {
-  const { corrupt } = await checkLog(
-    damagedCopy(path => tamper(path, damage)),
-    acknowledged,
-  )
-  expect(corrupt.join('; ')).toContain(finding)
+  expect((await checkDamaged(damage)).corrupt.join('; ')).toContain(finding)
 })
 
 test('a command that was written twice is found', async () => {

@@ -38,13 +38,13 @@ export const keepingDeeds = {
     services.consentService.logIn(cpf, clock.now() + hourMs)
     await host.ask(averba => averba.logins.state({ cpf }), ['NOT_FOUND', 'OUTCOME'])
   },
-  async handleAgain({ host }, { which }) {
+  async handleAgain({ host }, { which, givesUp }) {
     await host.ask(
-      async averba => {
-        const ids = averba.views.selectFrom('notifications').select('notification').orderBy('notification')
-        const found = await ids.limit(which + 1).execute()
+      async ({ views, notifications }) => {
+        const ids = views.selectFrom('notifications').select('notification').orderBy('notification')
+        const found = await (givesUp ? ids.where('trouble', 'is not', null) : ids).limit(which + 1).execute()
         const id = found.at(-1)?.notification.slice('notification-'.length)
-        if (id !== undefined) await averba.notifications.replay({ id })
+        if (id !== undefined) await (givesUp ? notifications.skip(id) : notifications.replay({ id }))
       },
       ['REFUSED', 'NOT_FOUND'],
     )
