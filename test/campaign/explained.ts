@@ -30,7 +30,7 @@ export const explained: Explained = {
     // The simulated portal never stops listing deleted subscriptions.
     /^subscription: registration registered\.deleting\.\S+ -> deleted\.byPortal /,
     // It needs two handlers of one event, but the host has one for each.
-    /^notification: stored\.(failing|parked) -> stored\.received \(notification\.handled\)$/,
+    /^notification: stored\.(failing|parked) -> stored\.received \(notification\.(handled|skipped)\)$/,
   ],
   seldom: [
     // The simulated service never answers the contrary of the request: only who withdraws an end that left gets there.

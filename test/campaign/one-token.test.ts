@@ -3,7 +3,6 @@ import { runSteps } from './run-steps.ts'
 
 const minuteMs = 60_000
 
-// The other engine has to request a token again, because the answer was not read.
 test('one-token allows another request when the answer of the first was not read', async () => {
   const { reached, failures } = await runSteps(1, [
     { do: 'fault', fault: { kind: 'refuse', times: 4, service: 'tokenService' }, id: 0, at: 0 },

@@ -89,7 +89,6 @@ const rareDeeds: Weights = {
     }),
   ],
   changeMind: [3, r => ({ evento: r.below(4), fault: r.of([undefined, ...portalFaults]), isTaken: r.isOneOf(3) })],
-  fail: [1, () => ({ who: 'handler', times: 60 })],
   schedule: [2, r => ({ person: r.person, everyHours: r.of([null, null, 12, 48]) })],
   upgrade: [1, r => ({ machine: r.below(20), view: r.below(20) })],
 }

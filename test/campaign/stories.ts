@@ -213,6 +213,13 @@ export const storiesOfWaitingCalls: readonly CreateStory[] = [
       [hourMs, settle],
     ]
   },
+  // A handler fails, until it is parked at times, and the operator gives the notification up.
+  r => [
+    [0, { do: 'fail', who: 'handler', times: 60 }],
+    [1, { do: 'notify', evento: r.below(4), to: r.below(20), count: 1, copies: 0 }],
+    ...Array.from({ length: r.of([1, 24]) }, (_, hour) => [2 + hour * hourMs, settle] as const),
+    [r.of([1, 24]) * hourMs, { do: 'handleAgain', which: 0, givesUp: true }],
+  ],
   // A valid token is rejected, and the gateway still issues the same one.
   ({ person }) => [
     [0, calm],

@@ -52,7 +52,6 @@ test('a missing or different acknowledged event is reported as lost', async () =
   expect((await checkLog(damagedCopy(), swapped)).lost).toEqual(['token-2/2 at 11'])
 })
 
-// The verifier's own tests, and those of test/tamper, show what else it finds.
 test.each([
   ['a header', "update event set header = replace(header, '2030', '2031') where position = 9", 'the leaf at 9'],
   ['a subtree', 'update subtree set hash = randomblob(32)', 'was changed, or written to without its keys'],
