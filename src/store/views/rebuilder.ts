@@ -2,7 +2,7 @@ import { type Clock, monotonicClock } from '../../runtime/clock.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { hasCode } from '../../vocabulary/errors.ts'
 import type { View } from '../../vocabulary/view.ts'
-import { type Connection, type Steps, together } from '../database/connection.ts'
+import { type Steps, together } from '../database/connection.ts'
 import { transactWhenFree } from '../database/table-in-use.ts'
 import { endOfLog } from '../log/read.ts'
 import type { StoreOptions } from '../store-options.ts'
@@ -118,43 +118,25 @@ export async function buildViews(
   views: readonly View[],
   { onProgress, ...options }: RebuildAll = {},
 ): Promise<Built> {
-  const { connection } = parts
-  const end = await connection.read(endOfLog)
+  const end = await parts.connection.read(endOfLog)
   const onPage = (position: number) => onProgress?.('views', position, Math.max(position, end))
-  const { begun, failed } = await connection.transact(() => begin(connection, views))
-  return new ViewsBuild({ ...parts, ...options, end, onPage }, begun, failed).run()
-}
-
-function* begin(connection: Connection, views: readonly View[]): Steps<{ begun: ViewBuild[]; failed: FailedView[] }> {
-  const [begun, failed]: [ViewBuild[], FailedView[]] = [[], []]
-  for (const view of views) {
-    try {
-      const side = yield* SideTable.begin(connection, view)
-      begun.push({ view, side, folding: new Folding(view, side.table, side.mark.position) })
-    } catch (error) {
-      // It has another version, and nothing was written yet.
-      if (!hasCode(error, 'STORE_BUSY')) throw error
-      failed.push({ view: view.name, error })
-    }
-  }
-  return { begun, failed }
+  return new ViewsBuild({ ...parts, ...options, end, onPage }).run(views)
 }
 
 class ViewsBuild {
   readonly #build: Build
-  readonly #left: Set<ViewBuild>
+  readonly #left = new Set<ViewBuild>()
   readonly #rebuilt: RebuildResult[] = []
-  readonly #failed: FailedView[]
+  readonly #failed: FailedView[] = []
 
-  constructor(build: Build, begun: readonly ViewBuild[], failed: FailedView[]) {
+  constructor(build: Build) {
     this.#build = build
-    this.#left = new Set(begun)
-    this.#failed = failed
   }
 
   /** Builds the views. When the signal aborts, it saves the rows so far of those that are left. */
-  async run(): Promise<Built> {
+  async run(views: readonly View[]): Promise<Built> {
     const build = this.#build
+    for (const view of views) await this.#begin(view)
     await this.#forEachLeft(one => finishWriting(build, one))
     if (!build.signal?.aborted) {
       await this.#foldToEnd()
@@ -167,6 +149,18 @@ class ViewsBuild {
       })
     }
     return { rebuilt: this.#rebuilt, failed: this.#failed }
+  }
+
+  async #begin(view: View): Promise<void> {
+    const { connection } = this.#build
+    try {
+      const side = await connection.transact(() => SideTable.begin(connection, view))
+      this.#left.add({ view, side, folding: new Folding(view, side.table, side.mark.position) })
+    } catch (error) {
+      // The file has it in another version, or its table is in use.
+      if (!hasCode(error, 'STORE_BUSY')) throw error
+      this.#failed.push({ view: view.name, error })
+    }
   }
 
   async #foldToEnd(): Promise<void> {
