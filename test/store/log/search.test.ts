@@ -41,6 +41,7 @@ test('rare events are searched in windows, yielding to the event loop in between
   expect(await store.read({ types: ['token.renewed'] })).toEqual([])
   const next = await countTurns(() => store.followers.next(20_002, types))
   expect(next.result).toBe(41_000)
+  expect(next.turns).toBeGreaterThanOrEqual(1)
   expect(await store.followers.next(61_000, types)).toBeUndefined()
 })
 
