@@ -29,8 +29,10 @@ export class CompactTree {
     return this.#size
   }
 
-  add(text: string): void {
-    let hash = leafHashHex(text)
+  /** Returns the hash of the leaf, in hexadecimal. */
+  add(text: string): string {
+    const leaf = leafHashHex(text)
+    let hash = leaf
     let level = 0
     for (let edge = this.#edges[level]; edge !== undefined; edge = this.#edges[level]) {
       hash = nodeHashHex(edge, hash)
@@ -39,6 +41,7 @@ export class CompactTree {
     }
     this.#edges[level] = hash
     this.#size += 1
+    return leaf
   }
 
   /** The root over all leaves, in hexadecimal. */

@@ -60,15 +60,16 @@ export class LogVerifier {
     return this.#absence.destroyed
   }
 
-  /** Verifies the next event, with those of its parts that exist. */
-  add(text: string, parts: readonly PresentPart[]): void {
+  /** Verifies the next event, with those of its parts that exist. Returns what its text says, and its leaf's hash. */
+  add(text: string, parts: readonly PresentPart[]): { header: RecordedHeader | undefined; leaf: string } {
     const header = parseRecorded(text)
     if (header?.stream === logStream) this.#checkOrigin(header)
-    this.#tree.add(text)
+    const leaf = this.#tree.add(text)
     this.#parts += parts.length
     if (header) this.#checkHeader(header, parts)
     else this.faults.add('headers', `the text at ${this.size} is not that of an event`)
     this.#compareCheckpoints()
+    return { header, leaf }
   }
 
   /** Returns the result, after the last event. */
@@ -107,6 +108,7 @@ export class LogVerifier {
   }
 
   #checkParts(marks: readonly PartMark[], parts: readonly PresentPart[]): void {
+    if (marks.length + parts.length === 0) return
     const position = this.size
     const present = new Map(parts.map(part => [part.name, part]))
     if (present.size < parts.length) this.faults.add('parts', `a part at ${position} is there twice`)

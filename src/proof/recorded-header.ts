@@ -14,6 +14,11 @@ export type RecordedHeader = {
   readonly parts: readonly PartMark[]
   readonly effects: readonly { readonly type: string }[]
   readonly anomaly?: unknown
+  readonly commandId?: unknown
+  readonly cancels?: unknown
+  readonly settles?: unknown
+  readonly moves?: unknown
+  readonly resolves?: unknown
 }
 
 export function parseRecorded(text: string): RecordedHeader | undefined {

@@ -1,10 +1,10 @@
 import type { InferResult } from 'kysely'
 import type { Faults } from '../../proof/faults.ts'
-import { openStates, type RecordedEvent } from '../../vocabulary/message.ts'
+import { isObject, type RecordedHeader } from '../../proof/recorded-header.ts'
+import { openStates } from '../../vocabulary/message.ts'
 import { readPages, rows, type Statement, together } from '../database/connection.ts'
 import type { Reading } from '../database/reading.ts'
 import { db } from '../database/schema.ts'
-import { parseHeader } from '../log/header.ts'
 
 /** The states of which the ledger may have another one than the log says. */
 const timedStates = ['pending', 'started', 'deferred']
@@ -23,10 +23,8 @@ export class LedgerCheck {
     return new LedgerCheck(reading)
   }
 
-  async addHeaders(texts: readonly string[]): Promise<void> {
-    // Most events do not concern calls: a text search avoids parsing them again.
-    const aboutCalls = texts.filter(text => /"(cancels|effects|settles|moves|resolves)":/.test(text))
-    const changes = aboutCalls.flatMap(text => [...changesOf(parseHeader(text))])
+  async addEvents(events: readonly RecordedHeader[]): Promise<void> {
+    const changes = events.flatMap(event => [...changesOf(event)])
     await this.#reading.read(() => together(changes.map(rows)))
   }
 
@@ -40,26 +38,20 @@ export class LedgerCheck {
   }
 }
 
-/** The statements that repeat what an event says of calls. They run in order. */
-function* changesOf(event: RecordedEvent): Iterable<Statement> {
-  const { settles, moves, resolves, cancels = [], position, stream } = event
-  if (settles) yield setCallState(settles.effect, settles.as, position)
-  if (moves) yield setCallState(moves.effect, moves.to, null)
-  for (const [n, { type }] of (event.effects ?? []).entries()) {
-    const id = `${stream}/${event.version}/${n}`
-    // A tampered value may have any type, which must be reported as a fault, not thrown as an error.
-    yield { sql: insertCall, parameters: [id, Number(position), n, String(type), String(stream)] }
-  }
-  for (const effect of cancels) yield setCallState(effect, 'cancelled', position)
-  if (resolves) {
-    const parameters = [String(resolves.as), Number(position), String(stream), String(resolves.effect)]
-    yield { sql: resolveNewest, parameters }
-  }
+/** The statements that repeat what an event says of calls. They run in order. A tampered value may have any type. */
+function* changesOf(event: RecordedHeader): Iterable<Statement> {
+  const { settles, moves, resolves, cancels, effects, position, stream } = event
+  if (isObject(settles)) yield setCallState(settles.effect, settles.as, position)
+  if (isObject(moves)) yield setCallState(moves.effect, moves.to, null)
+  for (const [n, { type }] of effects.entries())
+    yield { sql: insertCall, parameters: [`${stream}/${event.version}/${n}`, position, n, type, stream] }
+  if (Array.isArray(cancels)) for (const effect of cancels) yield setCallState(effect, 'cancelled', position)
+  if (isObject(resolves))
+    yield { sql: resolveNewest, parameters: [String(resolves.as), position, stream, String(resolves.effect)] }
 }
 
-function setCallState(effect: string, state: string, settledAt: number | null): Statement {
-  const at = settledAt === null ? null : Number(settledAt)
-  return { sql: updateCallState, parameters: [String(state), at, String(effect)] }
+function setCallState(effect: unknown, state: unknown, settledAt: number | null): Statement {
+  return { sql: updateCallState, parameters: [String(state), settledAt, String(effect)] }
 }
 
 /** The effects as the events say: a temporary table. */

@@ -3,13 +3,13 @@ import { isDeepStrictEqual } from 'node:util'
 import { type InferResult, sql } from 'kysely'
 import type { Faults } from '../../proof/faults.ts'
 import type { ExplainingEvent, LogVerified, LogVerifier, PresentPart } from '../../proof/log-verifier.ts'
-import type { PartMark } from '../../vocabulary/message.ts'
+import { parseRecorded, type RecordedHeader } from '../../proof/recorded-header.ts'
 import { parseEffectId } from '../../vocabulary/names.ts'
 import { first, readPages, rows, type Statement, type Steps, together } from '../database/connection.ts'
 import type { Reading } from '../database/reading.ts'
 import { db } from '../database/schema.ts'
 import type { Tags } from '../log/tags.ts'
-import { leafHash, Tree } from '../log/tree.ts'
+import { Tree } from '../log/tree.ts'
 import { findPresent, isAfterPart, type PartPlace } from '../parts/parts.ts'
 import { LedgerCheck } from './check-ledger.ts'
 
@@ -40,18 +40,19 @@ export async function checkLog(
   for await (const page of readPages(reading, eventsAfter)) {
     const until = page.at(-1)?.position ?? position
     const parts = await reading.read(() => check.readParts(position, until))
-    const keyed: EventParts[] = []
+    const events: EventParts[] = []
     for (const row of page) {
-      const header = readHeaderOf(row.header)
-      verifier.add(row.header, parts.get(row.position) ?? [])
-      check.checkRow(row, header)
-      erasures.addEvent({ ...row, stream: row.stream ?? '', data: header?.data ?? {} })
-      keyed.push({ position: row.position, header, parts: parts.get(row.position) ?? [] })
-      receipts.addEvent(row.position, header?.commandId)
+      const { position } = row
+      const found = parts.get(position) ?? []
+      const { header, leaf } = verifier.add(row.header, found)
+      check.checkRow(row, header, leaf)
+      erasures.addEvent({ position, type: row.type, stream: row.stream ?? '', data: header?.data ?? {} })
+      receipts.addEvent(position, header?.commandId)
+      if (header) events.push({ position, header, parts: found })
     }
-    await reading.read(() => together(keyed.map(each => check.checkKeys(each))))
+    await reading.read(() => together(events.map(each => check.checkKeys(each))))
     await reading.read(() => receipts.checkEnded())
-    await ledger.addHeaders(page.map(({ header }) => header))
+    await ledger.addEvents(events.map(({ header }) => header))
     await reading.read(() => check.checkSubtrees())
     position = until
     if (!(await onPage(position))) return undefined
@@ -74,18 +75,6 @@ export async function checkLog(
 /** The leaf is null on a damaged page, whatever the type says. */
 type CheckedRow = InferResult<ReturnType<typeof eventsAfter>>[number]
 
-interface CheckedHeader {
-  readonly position?: unknown
-  readonly stream?: unknown
-  readonly version?: unknown
-  readonly type?: unknown
-  readonly at?: unknown
-  readonly data?: Readonly<Record<string, unknown>>
-  readonly parts?: readonly PartMark[]
-  readonly commandId?: string
-  readonly effects?: readonly unknown[]
-}
-
 /** A part that exists, with the commitment of its owner's key. */
 interface FoundPart extends PresentPart {
   readonly commitment: Uint8Array | null
@@ -93,7 +82,7 @@ interface FoundPart extends PresentPart {
 
 interface EventParts {
   readonly position: number
-  readonly header: CheckedHeader | undefined
+  readonly header: RecordedHeader
   readonly parts: readonly FoundPart[]
 }
 
@@ -109,9 +98,9 @@ class RowCheck {
     this.#tags = tags
   }
 
-  checkRow(row: CheckedRow, header: CheckedHeader | undefined): void {
+  checkRow(row: CheckedRow, header: RecordedHeader | undefined, leafHex: string): void {
     const { position } = row
-    const leaf = leafHash(row.header)
+    const leaf = Buffer.from(leafHex, 'hex')
     if (row.leaf === null || !leaf.equals(row.leaf))
       this.#faults.add('leaves', `the leaf at ${position} is not the hash of its header`)
     if (this.#tags && this.#tags.ofEvent(row.header) !== row.tag) {
@@ -144,7 +133,7 @@ class RowCheck {
 
   /** A part's mark names the key it was made with, which must be the owner's key, even if the part was destroyed. */
   *checkKeys({ position, header, parts }: EventParts): Steps<void> {
-    for (const { name, owner, key } of header?.parts ?? []) {
+    for (const { name, owner, key } of header.parts) {
       if (key === undefined) continue
       const part = parts.find(each => each.name === name)
       const keys = db.selectFrom('owner_key').select('commitment').where('owner', '=', owner).where('epoch', '>', 0)
@@ -292,14 +281,6 @@ function partsAfter(last: PartPlace, until: number) {
     .limit(partsPerPage)
 }
 
-function readHeaderOf(text: string): CheckedHeader | undefined {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 const receiptsPerPage = 500
 
 /** Checks that each command with events was accepted, and that its receipt names the last of them, in log order. */
@@ -315,7 +296,8 @@ class ReceiptCheck {
   }
 
   /** Adds the next event, with its command; `undefined` at the end of the log. */
-  addEvent(position: number, command: string | undefined): void {
+  addEvent(position: number, commandId: unknown): void {
+    const command = typeof commandId === 'string' ? commandId : undefined
     const before = this.#command
     if (before !== undefined && before !== command) this.#ended.push({ command: before, position: this.#position })
     this.#command = command
@@ -345,7 +327,7 @@ class ReceiptCheck {
     else if (code !== 'accepted' && code !== 'refused') this.#addFault(`a receipt at ${position} has an unknown code`)
     else if (effect !== '' && !(yield* hasEffect(effect, id, position)))
       this.#addFault(`a receipt at ${position} names an effect that its command did not request`)
-    else if (stream !== '' && (streamKey === null || readHeaderOf(header)?.commandId === id))
+    else if (stream !== '' && (streamKey === null || parseRecorded(header)?.commandId === id))
       this.#addFault(
         `a receipt at ${position} names a stream that does not exist, or names one although its command recorded an event`,
       )
@@ -378,8 +360,8 @@ function* hasEffect(effect: string, command: string, until: number): Steps<boole
   if (effect !== `${stream}/${version}/${n}`) return false
   const found = yield* first<{ position: number; header: string }>({ sql: selectEvent, parameters: [stream, version] })
   if (!found || found.position > until) return false
-  const { commandId, effects = [] } = readHeaderOf(found.header) ?? {}
-  return commandId === command && effects[n] !== undefined
+  const header = parseRecorded(found.header)
+  return header?.commandId === command && header.effects[n] !== undefined
 }
 
 interface FoundReceipt {

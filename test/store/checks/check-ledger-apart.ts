@@ -1,11 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { Faults } from '../../../src/proof/faults.ts'
+import { parseRecorded } from '../../../src/proof/recorded-header.ts'
 import { LedgerCheck } from '../../../src/store/checks/check-ledger.ts'
 import { readPages } from '../../../src/store/database/connection.ts'
 import { Snapshot } from '../../../src/store/database/snapshot.ts'
 
 /** Checks the ledger of a log in a worker with little memory. */
-const snapshot = await Snapshot.open(workerData)
+await using snapshot = await Snapshot.open(workerData)
 const faults = new Faults()
 const ledger = await LedgerCheck.begin(snapshot)
 const sql = 'select position, header from event where position > ? order by position limit 10'
@@ -13,7 +14,6 @@ const events = readPages<{ position: number; header: string }>(snapshot, last =>
   sql,
   parameters: [last?.position ?? 0],
 }))
-for await (const page of events) await ledger.addHeaders(page.map(({ header }) => header))
+for await (const page of events) await ledger.addEvents(page.flatMap(({ header }) => parseRecorded(header) ?? []))
 await ledger.compare(faults)
-await snapshot.close()
 parentPort?.postMessage(faults.list())
