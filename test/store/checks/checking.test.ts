@@ -59,7 +59,7 @@ const edits = {
   followerBeyond: "insert into follower (name, position, is_parked, attempts, reason) values ('x', 99999, 0, 0, '')",
   otherTree: 'update head set frontier = zeroblob(length(frontier))',
 }
-const changed = `replace(header, '"bodyBytes":', '"bodyBytes":1')`
+const changed = `replace(header, '"causedBy":', '"cancels":5,"causedBy":')`
 const firstReceipt = 'where command_id = (select min(command_id) from receipt)'
 const person = "kind = 'cpf'"
 
@@ -76,7 +76,7 @@ test.each([
   ['a missing last event with all its rows', `delete from part ${inLast}; ${edits.noLastEvent}`, 'views'],
   ['an edited header', `update event set header = ${changed} ${of100}`, 'leaves'],
   [
-    'a header edited together with its leaf',
+    'a header with a value of another type, edited together with its leaf',
     `update event set header = ${changed}, leaf = leaf(${changed}) ${of100}`,
     'tree',
   ],
