@@ -1,4 +1,5 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { createSecureContext } from 'node:tls'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { clocksDifferMaxMs, dayMs, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
@@ -28,10 +29,7 @@ export async function loadCertificate(
   whose: 'client' | 'server' = 'client',
 ): Promise<UsableCertificate> {
   const prefix = `Cannot use the ${whose} certificate`
-  if (!isCertificate(certificate)) {
-    const hint = 'Give { cert, key } as PEM text, or { pfx, passphrase }'
-    throw new AverbaError('MISCONFIGURED', `${prefix}: it has neither cert and key nor pfx`, { hint })
-  }
+  checkCertificate(certificate, prefix)
   const given = 'pfx' in certificate ? await readPfx(certificate, prefix) : readPem(certificate, prefix)
   const key = tryRead(prefix, 'key', () => createPrivateKey(given.key))
   const pem = tryRead(prefix, 'certificate', () => ({ ...given, cert: orderChain(given.cert, given.key, now) }))
@@ -39,6 +37,8 @@ export async function loadCertificate(
   if (!x509.checkPrivateKey(key)) {
     throw new AverbaError('MISCONFIGURED', `${prefix}: its key belongs to another certificate`)
   }
+  // It reads the chain too, and refuses what is too weak.
+  tryRead(prefix, 'certificate', () => createSecureContext(pem), 'TLS refuses it or its chain')
   const [begin, end] = [Date.parse(x509.validFrom), Date.parse(x509.validTo)]
   if (end < now) {
     const day = new Date(end).toISOString().slice(0, 10)
@@ -56,11 +56,12 @@ export async function loadCertificate(
 }
 
 /** Checks what a function or a configuration gave. PEM text may also be the bytes of its file. */
-function isCertificate(certificate: unknown): certificate is Certificate {
-  if (typeof certificate !== 'object' || certificate === null) return false
-  const { cert, key, pfx }: { cert?: unknown; key?: unknown; pfx?: unknown } = certificate
-  const needed = 'pfx' in certificate ? [pfx] : [cert, key]
-  return needed.every(each => typeof each === 'string' || each instanceof Uint8Array)
+export function checkCertificate(given: unknown, prefix: string): asserts given is Certificate {
+  const certificate: { cert?: unknown; key?: unknown; pfx?: unknown } = Object(given)
+  const needed = 'pfx' in certificate ? [certificate.pfx] : [certificate.cert, certificate.key]
+  if (needed.every(each => typeof each === 'string' || each instanceof Uint8Array)) return
+  const hint = 'Give { cert, key } as PEM text, or { pfx, passphrase }'
+  throw new AverbaError('MISCONFIGURED', `${prefix}: it has neither cert and key nor pfx`, { hint })
 }
 
 /** The certificate in DER, without chain and key; `undefined` if unreadable. Every export has the same bytes. */

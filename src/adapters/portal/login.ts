@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { type Certificate, readLeafCertificate } from '../credentials/certificate.ts'
+import { type Certificate, checkCertificate, readLeafCertificate } from '../credentials/certificate.ts'
 import { type SecretSource, type Source, secretFrom, valueFrom } from '../credentials/secret.ts'
 import { trimEndSlashes } from '../http/answer-body.ts'
 
@@ -27,6 +27,7 @@ export function portalSession(options: { certificate: Source<Certificate>; roleT
     roleType,
     async identity() {
       const given = await valueFrom(certificate, 'certificate of the portal')
+      checkCertificate(given, 'Cannot use the client certificate')
       const digest = hash('sha256', 'pfx' in given ? given.pfx : given.cert, 'hex')
       // A PKCS#12 file is slow to open, and its bytes differ each time it is exported.
       if (cached.digest !== digest) {

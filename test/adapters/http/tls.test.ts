@@ -134,6 +134,7 @@ test('the old certificate stays in use when the vault is down or a file is half-
       throw new Error('the vault is sealed')
     },
     () => ({ ...client, cert: next.cert }),
+    () => ({ ...next, cert: `${next.cert}\n${next.cert.slice(0, 99)}` }),
     // Functions may return what their types forbid.
     () => undefined as never,
     () => ({}) as never,
@@ -144,6 +145,7 @@ test('the old certificate stays in use when the vault is down or a file is half-
   expect(reported).toEqual([
     'Cannot get the client certificate: the function that gives it failed',
     'Cannot use the client certificate: its key belongs to another certificate',
+    'Cannot use the client certificate: TLS refuses it or its chain',
     'Cannot use the client certificate: it has neither cert and key nor pfx',
     'Cannot use the client certificate: it has neither cert and key nor pfx',
   ])

@@ -186,6 +186,7 @@ test('an invalid path or certificate is refused with its reason, before listenin
     [{ receivers: {} }, `${serve} no receiver is given`],
     [{ receivers: { norte: openToAll().receiver } }, `${serve} "norte" is not a path`],
     [{ certificate: { ...own, key } }, 'Cannot use the server certificate: its key belongs to another certificate'],
+    [{ certificate: { ...own, cert: `${own.cert}\n${own.cert.slice(0, 99)}` } }, 'TLS refuses it or its chain'],
     [{ certificates: { 'a.br': expired } }, 'Cannot use the server certificate: it expired on'],
   ] as const) {
     const refused = { code: 'MISCONFIGURED', message: expect.stringContaining(message) }
