@@ -175,7 +175,8 @@ async function dispatchRequest(
     return await undiciRequest(request.url, {
       dispatcher: agent.compose(notifyOnStart(onStart)),
       method: request.method,
-      headers: Object.fromEntries(request.headers),
+      // It decodes no answer: one that came compressed could not be read, and a paid result would be lost.
+      headers: { 'accept-encoding': 'identity', ...Object.fromEntries(request.headers) },
       body,
       signal,
     })

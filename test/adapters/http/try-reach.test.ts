@@ -19,14 +19,15 @@ const reach = (address: string, more: object = {}) => tryReach(address, { servic
 test('an answer of the service to GET / counts as reached, and its Date gives the clock difference', async () => {
   const seen: string[] = []
   const server = createHttps(own, (incoming, outgoing) => {
-    seen.push(`${incoming.method} ${incoming.url} ${incoming.headers.authorization ?? 'none'}`)
+    const { authorization = 'none', 'accept-encoding': encoding } = incoming.headers
+    seen.push(`${incoming.method} ${incoming.url} ${authorization} ${encoding}`)
     const date = new Date(clock.now() - 600_000).toUTCString()
     outgoing.writeHead(500, { date, 'content-type': 'application/problem+json' }).end('{}')
   })
   const found = await reach(`${await listen(server)}/token?x=1`)
   expect(found).toMatchObject({ isReached: true, detail: expect.stringMatching(/^it answered within \d+ ms$/) })
   expect(Math.abs((found.skewMs ?? 0) + 600_000)).toBeLessThan(2_000)
-  expect(seen).toEqual(['GET / none'])
+  expect(seen).toEqual(['GET / none identity'])
 })
 
 const html = '<html><body>111.222.333-44 nginx</body></html>'
