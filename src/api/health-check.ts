@@ -39,7 +39,7 @@ export type HealthChecks = Readonly<Partial<Record<HealthCheck['name'], () => Pr
 
 /**
  * Summarizes the calls that have not ended. Unknown outcomes are reported, but do not fail the check. `left` has the
- * ids of the due calls that wait for a process with another address.
+ * ids of the due calls that wait for a process with another configuration.
  */
 export function checkPending(pending: readonly ForeignCount[], left: readonly string[] = []): CheckResult {
   const count = (state: string) =>
@@ -55,7 +55,7 @@ export function checkPending(pending: readonly ForeignCount[], left: readonly st
   const foreign = describeForeign(pending)
   if (foreign.length > 0) return { ok: false, detail: [...foreign, summary].join('; ') }
   if (left.length === 0) return { ok: parked === 0, detail: summary }
-  const waiting = `${left.length} due calls belong to another address or service (first: ${left[0]})`
+  const waiting = `${left.length} due calls are of another address, service or declaration (first: ${left[0]})`
   const advice =
     'run a process configured for it, name the former address in knownAs if the service has moved, or park them with effects.park'
   return { ok: false, detail: `${summary}; ${waiting}: ${advice}` }

@@ -1,14 +1,21 @@
 import type { PortalEffects } from '../../adapters/portal/client.ts'
+import { readTrace } from '../../engine/performing/attempt-trace.ts'
 import type { PerformersOf } from '../../vocabulary/performer.ts'
+import type { LogStore } from '../events.ts'
 import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
 
-/** Keeps calls from leaving that would do harm by now: a second registration, and a deletion of what is declared. */
+/**
+ * Keeps calls from leaving that would do harm by now: a second registration, a deletion of what is declared, and one
+ * without the secrets that only a process that declares the event has.
+ */
 export function guardCalls(
+  store: Pick<LogStore, 'read'>,
   declarations: DeclaredSubscriptions,
   client: PerformersOf<PortalEffects>,
 ): PerformersOf<PortalEffects> {
   const {
     'portal.subscribe': subscribe,
+    'portal.changeSubscription': change,
     'portal.deleteSubscription': remove,
     'portal.listSubscriptions': list,
   } = client
@@ -16,7 +23,7 @@ export function guardCalls(
   /** A gateway may have answered for a portal that registered it: the list is read before it is asked for again. */
   const register: typeof subscribe.perform = async (pending, opened, maySend) => {
     const perform = () => subscribe.perform(pending, opened, maySend)
-    if (pending.attempts < 2) return perform()
+    if (!(await readTrace(store, pending)).wasAnswered) return perform()
     const listed = await list.perform({ ...pending, data: {} }, {})
     if (listed.status === 'deferred') return listed
     if (listed.fact.type !== 'portal.subscriptionsListed')
@@ -33,9 +40,11 @@ export function guardCalls(
       ? { status: 'deferred', reason: 'this process declares its event: give the deletion up, or stop declaring it' }
       : remove.perform(pending, opened, maySend)
 
+  const takes = ({ data }: { data: { evento: string } }) => declarations.isDeclared(data.evento)
   return {
     ...client,
-    'portal.subscribe': { ...subscribe, perform: register },
+    'portal.subscribe': { ...subscribe, takes, perform: register },
+    'portal.changeSubscription': { ...change, takes },
     'portal.deleteSubscription': { ...remove, perform: removeUndeclared },
   }
 }

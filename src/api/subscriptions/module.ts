@@ -112,7 +112,7 @@ function createPortalPerformers(
     closedTimes: shareText(context, `portal-closed-${hash('sha256', baseUrl, 'hex').slice(0, 16)}`),
     ...(failuresBytesMax !== undefined && { failuresBytesMax }),
   })
-  return guardByPortalAddress(context.store, portal, guardCalls(declarations, client))
+  return guardByPortalAddress(context.store, portal, guardCalls(context.store, declarations, client))
 }
 
 /** The name of a text shared by the processes of the store, per portal and login or profile: sealed and disposable. */

@@ -32,11 +32,14 @@ export function guardByPortalAddress(
   performers: PerformersOf<PortalEffects>,
 ): PerformersOf<PortalEffects> {
   let known: string | undefined // It never changes.
-  const takes = async () => {
+  const isOurs = async () => {
     known ??= await portalAddressIn(store)
     return known === undefined || known === portalAddressOf(portal)
   }
-  return makePerformers<PortalEffects>(performers, type => ({ ...performers[type], takes }))
+  return makePerformers<PortalEffects>(performers, type => {
+    const performer = performers[type]
+    return { ...performer, takes: async pending => (await isOurs()) && (performer.takes?.(pending) ?? true) }
+  })
 }
 
 /** Checks that the configured portal is the one that a log belongs to. Throws `MISCONFIGURED`. */

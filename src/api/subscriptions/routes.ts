@@ -122,12 +122,12 @@ function createListMessages(
   declarations: DeclaredSubscriptions,
   ourSecrets: SubscriptionSecrets,
 ) {
-  async function toReading({ evento }: SubscriptionRow, listed: ListedSubscription): Promise<SubscriptionReading> {
+  async function toReading(row: SubscriptionRow, listed: ListedSubscription): Promise<SubscriptionReading> {
+    const { evento } = row
     const { remoteId, evento: shown, endpoint, isDeleted, deletedAt, lastSuccessAt, registeredAt } = listed
-    // For an event that is no longer declared, the secrets are unknown.
-    const generation = declarations.isDeclared(evento)
-      ? await ourSecrets.generationIn(evento, listed)
-      : await ourSecrets.generationOf(evento)
+    // A process that does not declare the event knows no secrets: what was known stays.
+    const known = row.secrets_are_ours === 1 ? row.generation : null
+    const generation = declarations.isDeclared(evento) ? await ourSecrets.generationIn(evento, listed) : known
     const times = { deletedAt, lastSuccessAt, registeredAt, readAt: toInstant(clock.now()) }
     return { remoteId, evento: shown, endpoint, generation, isDeleted, ...times }
   }

@@ -199,6 +199,20 @@ test('a process without the secret does not make others accept forged notificati
   }
 })
 
+test('a list of a process that declares nothing ends no former secret, and does not say whose the portal has', async () => {
+  const { world, averba, clock, source, store } = await givenShared()
+  source.value = second
+  await clock.advance(2 * minuteMs)
+  await deliver(world)
+  expect(await statusesOf(averba, first, second)).toEqual([200, 200])
+  const other = await openBeside(world, { store, subscriptions: [] })
+  await other.subscriptions.plan()
+  expect(await averba.subscriptions.list()).toMatchObject([{ areSecretsOurs: true }])
+  await clock.advance(2 * hourMs)
+  expect(await statusesOf(averba, first, second)).toEqual([200, 200])
+  expect(await checkOf(averba)).toMatchObject({ ok: false, detail: expect.stringMatching(/plan and apply/) })
+})
+
 test('an erasure and its new keys keep the former secret and the pending apply', async () => {
   const { averba, clock, source, openAnother } = await givenShared()
   source.value = second

@@ -61,7 +61,7 @@ test('of two processes with different portals on a new log, the second sends not
   expect(await other.settle()).toEqual({ settled: 0, deferred: 1, unknown: 0 })
   expect(world.requests).toHaveLength(before)
   expect(await other.health({ only: ['effects'] })).toMatchObject({
-    checks: [{ ok: false, detail: expect.stringContaining('1 due calls belong to another address') }],
+    checks: [{ ok: false, detail: expect.stringContaining('1 due calls are of another address') }],
   })
   expect(await one.settle()).toMatchObject({ settled: 1 })
   expect(await one.subscriptions.list()).toMatchObject([{ endpoint }])

@@ -10,6 +10,7 @@ const declared = [{ evento, chaveSecreta: 'chave-um', recreate: 'announce' as co
 
 type Answer = (request: Request, forward: () => Promise<Response>) => Promise<Response>
 const forwarded: Answer = (_, forward) => forward()
+const busy = () => new Response('<html>busy</html>', { status: 503, headers: { 'retry-after': '30' } })
 const blocked: Answer = async ({ method }, forward) =>
   method === 'DELETE' ? new Response('{"code":"PUCX-ER1001"}', { status: 422 }) : forward()
 
@@ -123,6 +124,25 @@ test('a deletion is never sent by a process that declares its event', async () =
   expect(deletions).toBe(1)
 })
 
+test.each(['POST', 'PUT'])('a %s leaves a process that declares its event only, with its secret', async method => {
+  const { world, open, answers, attempt, clock } = await given()
+  const first = await open(declared)
+  const [made] = method === 'PUT' ? await applyPlan(first) : []
+  if (made) await callPortal(world, 'PUT', { ...made, chaveSecreta: 'de outro' }, `/${made.id}`)
+  answers(async (request, forward) => (request.method === method ? busy() : forward()))
+  expect(await attempt(first)).toEqual(['deferred'])
+  await first.close()
+  const sent: unknown[] = []
+  answers(async (request, forward) => {
+    if (request.method === method) sent.push((await request.clone().json()).chaveSecreta)
+    return forward()
+  })
+  await passTime({ averba: await open([]), clock }, 3 * hourMs)
+  expect(sent).toEqual([])
+  await passTime({ averba: await open(declared), clock }, 3 * hourMs)
+  expect(sent).toEqual(['chave-um'])
+})
+
 describe('at a portal that accepts a second registration of an event, a deferred one is made once', () => {
   /** A log with a registration to make, and the ways of its requests. */
   const registering = async (answer: Answer) => {
@@ -140,7 +160,6 @@ describe('at a portal that accepts a second registration of an event, a deferred
     expect(await averba.subscriptions.apply({ hash })).toMatchObject([{ status: 'deferred' }])
     return { world, averba, sent: () => posts, pass: (hours: number) => passTime(world, hours * hourMs) }
   }
-  const busy = () => new Response('<html>busy</html>', { status: 503, headers: { 'retry-after': '30' } })
   const shown = (averba: Averba) => averba.subscriptions.list({ inactive: true })
 
   test('when a gateway answers for a portal that has made it', async () => {
@@ -148,6 +167,10 @@ describe('at a portal that accepts a second registration of an event, a deferred
       const answer = await forward()
       return request.method === 'POST' ? busy() : answer
     })
+    // A call that a person releases counts its attempts anew.
+    const [{ id } = expect.fail('No call waits')] = await averba.effects.list({ state: 'open' })
+    await averba.effects.park(id)
+    await averba.effects.retry(id)
     await pass(3)
     expect(sent()).toBe(1)
     expect(await shown(averba)).toMatchObject([{ state: 'active' }])

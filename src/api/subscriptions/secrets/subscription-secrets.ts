@@ -39,11 +39,12 @@ export function createSubscriptionSecrets(context: ApiContext, declarations: Dec
     return createSecrets(evento, await readSources(evento, requestedAt), held)
   }
 
-  /** The generation of our secrets that a listed subscription has; null when they are not ours. */
+  /** The generation of our secrets that a listed subscription has; null when they are not ours, or not known here. */
   async function generationIn(
     evento: string,
     { endpoint, secrets }: { endpoint: string; secrets: Secrets },
   ): Promise<number | null> {
+    if (!declarations.isDeclared(evento)) return null
     const current = await generations.current(evento)
     const others = Array.from({ length: current + generationsTried }, (_, i) => i + 1)
     const tried = declarations.isDerived(evento) ? [current, ...others] : [current]
