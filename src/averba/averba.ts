@@ -258,9 +258,6 @@ function createModules(context: ApiContext, machines: readonly Machine[]) {
   return { modules, methods }
 }
 
-/** A host's slow queries leave connections to a server to what must not wait. */
-const hostQueriesMax = 3
-
 /** The methods of `Averba` that belong to no single module. */
 function createTopMethods(context: ApiContext, modules: readonly Module[]) {
   const { engine, followers, http, store, tracing } = context
@@ -271,7 +268,7 @@ function createTopMethods(context: ApiContext, modules: readonly Module[]) {
     await store.close()
   }
   return {
-    views: openViews<Views>(store.viewReader, hostQueriesMax),
+    views: openViews<Views>(store.viewReader, store.database.hostQueries),
     viewAsOf: <N extends keyof Views>(name: N, asOf: ViewBound) =>
       engine.admit(async () => {
         await checkAsOf(context, asOf)

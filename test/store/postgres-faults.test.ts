@@ -1,14 +1,16 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { rows } from '../../src/store/database/connection.ts'
 import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
 import { PostgresConnection } from '../../src/store/database/postgres-connection.ts'
 import type { PostgresClient, PostgresQuery } from '../../src/store/database/postgres-pool.ts'
+import { openPostgresReading } from '../../src/store/database/postgres-reading.ts'
 import { closeAtEnd } from '../support/close-at-end.ts'
 import { PostgresServer, withSchema } from '../support/postgres-server.ts'
 import { appendOf } from './append-of.ts'
-import { openSession, placeAt, withQuery } from './postgres-places.ts'
+import { aheadBy, openSession, placeAt, withQuery } from './postgres-places.ts'
 
 const server = await PostgresServer.start()
 afterAll(() => server.close())
@@ -100,22 +102,25 @@ test('a process that stands still while it holds the lock holds up the others fo
   expect(await query('select views from head')).toEqual([{ views: '' }])
 })
 
-test('a process that closes while a commit is looked up does not say that it was not made', async () => {
+/** Makes a commit whose answer is lost. Another process takes the lock then, or the server goes away. */
+async function givenLostAnswer(then: 'isLocked' | 'isAway') {
   const address = newAddress()
   await (await placeAt(address).open()).close()
   const other = await openSession(address)
   const { pool, schema, closePool } = await locatePostgres(address)
   closeAtEnd({ close: closePool })
-  let isLost = false
-  /** The commit is made, its answer is lost, and another process takes the lock that the look-up waits for. */
+  const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+  const state = { isLost: false, isAway: false, tries: 0 }
   const query = async (client: PostgresClient, asked: PostgresQuery) => {
     const answer = await client.query(asked)
-    if (!isLost || asked.text !== 'commit') return answer
-    await other.query('begin; select 1 from head for update')
-    isLost = false
-    throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+    if (!state.isLost || asked.text !== 'commit') return answer
+    if (then === 'isLocked') await other.query('begin; select 1 from head for update')
+    Object.assign(state, { isLost: false, isAway: then === 'isAway' })
+    throw reset
   }
   const connect = async () => {
+    state.tries += 1
+    if (state.isAway) throw reset
     const client = await pool.connect()
     return withQuery(client, asked => query(client, asked))
   }
@@ -123,10 +128,32 @@ test('a process that closes while a commit is looked up does not say that it was
   const write = () => rows({ sql: 'update head set fence = fence + 1 returning fence', parameters: [] })
   // The first one reads afterwards whether there is a head.
   for (let n = 0; n < 2; n++) await connection.transact(write)
-  isLost = true
-  const failed = connection.transact(write).catch(error => error)
-  await expect.poll(() => isLost).toBe(false)
+  state.isLost = true
+  const written = connection.transact(write).catch(error => error)
+  await expect.poll(() => state.isLost).toBe(false)
+  return { connection, other, written, state }
+}
+
+test('a process that closes while a commit is looked up does not say that it was not made', async () => {
+  const { connection, other, written } = await givenLostAnswer('isLocked')
   await connection.close()
   await other.query('rollback')
-  expect(await failed).toMatchObject({ code: 'STORE_UNSAFE', message: expect.stringContaining('was not answered') })
+  expect(await written).toMatchObject({ code: 'STORE_UNSAFE', message: expect.stringContaining('was not answered') })
+})
+
+test('what became of a commit is asked for as long as the server is away', async () => {
+  const { written, state } = await givenLostAnswer('isAway')
+  const tries = state.tries + 2
+  await aheadBy(60 * 60_000, () => expect.poll(() => state.tries, { timeout: 10_000 }).toBeGreaterThan(tries))
+  state.isAway = false
+  expect(await written).toEqual([{ fence: 3 }])
+})
+
+test('a pool of a host that gives no connection is not waited for without end', async () => {
+  const never = { connect: () => new Promise<never>(() => undefined), options: { pipeline: true } }
+  const place = await locatePostgres('postgres:?schema=waiting', never)
+  const sleeping = vi.spyOn(systemClock, 'sleep').mockResolvedValue()
+  for (const open of [openPostgres, openPostgresReading])
+    await expect(open(place)).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  sleeping.mockRestore()
 })

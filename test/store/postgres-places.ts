@@ -13,7 +13,7 @@ export async function openSession(address: string) {
   const { pool, schema, closePool } = await locatePostgres(address)
   const client = await pool.connect()
   const query = async (text: string) => (await client.query({ text })).rows as Record<string, unknown>[]
-  await query(`set search_path to ${schema}`)
+  await query(`set search_path to "${schema}"`)
   const close = () => {
     client.release(true)
     return closePool()

@@ -10,6 +10,7 @@ import type { PostgresQuery } from '../../src/store/database/postgres-pool.ts'
 import { openPostgresReading } from '../../src/store/database/postgres-reading.ts'
 import { PostgresSession } from '../../src/store/database/postgres-session.ts'
 import { checkIdle } from '../../src/store/files/copy-log.ts'
+import { markDone } from '../../src/store/ledger/done-items.ts'
 import { Leasing } from '../../src/store/ledger/lease.ts'
 import { LeaseKeeper } from '../../src/store/ledger/lease-keeper.ts'
 import { endOfLog } from '../../src/store/log/read.ts'
@@ -117,7 +118,9 @@ test('many logs share a small pool: one connection listens, and one look a secon
   const connect = async () => {
     const client = await pool.connect()
     return withQuery(client, query => {
-      if (/\.head\b.* union all /s.test(query.text)) looks.push(query.text)
+      if (!/\.head\b.* union all /s.test(query.text)) return client.query(query)
+      looks.push(query.text)
+      expect(query.query_timeout).toBe(2_000)
       return client.query(query)
     })
   }
@@ -211,6 +214,15 @@ test('a schema may have a word of SQL as its name', async () => {
   await store.database.rewrite()
   await using reading = await openPostgresReading(await locatePostgres(address))
   expect(await reading.read(endOfLog)).toBe(2)
+  const { client, query } = await openSession(address)
+  await query('begin')
+  expect(await markDone(client, 'order', { name: 'mail', item: 'one', at })).toBe(true)
+  await query('commit')
+  await store.watch()
+  await expect.poll(() => store.changes.count).toBe(2)
+  // Nobody tells of it: a look finds it.
+  await query('update head set fence = fence + 1')
+  await expect.poll(() => store.changes.count, { timeout: 10_000 }).toBe(3)
 })
 
 test('an append whose transaction did not begin is not acknowledged', async () => {

@@ -1,6 +1,7 @@
 import type { Compilable, CompiledQuery } from 'kysely'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { createCycleCheck } from '../../runtime/lazy-list.ts'
+import type { Semaphore } from '../../runtime/locks.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 
 /**
@@ -76,6 +77,8 @@ export interface Connection {
   transact<T>(steps: () => Steps<T>, locks?: 'rows'): Promise<T>
   /** Runs the steps on one consistent snapshot of the database. */
   read<T>(steps: () => Steps<T>): Promise<T>
+  /** How many queries of hosts may run at the same time. Absent where one runs at a time. */
+  readonly hostQueries?: Semaphore
   /** Runs one query of a host, and refuses any other statement. `check` first gets its tables, on the same snapshot. */
   readOnly(query: CompiledQuery, check?: CheckTables): Promise<readonly unknown[]>
   /** Checkpoints the journal into the file and empties it. False while a reader still needs the journal. */
@@ -203,6 +206,7 @@ export function withChanges(connection: Connection, changes: Partial<Connection>
     ...(connection.serverTime && { serverTime: connection.serverTime }),
     ...(connection.watch && { watch: onWake => connection.watch?.(onWake) }),
     isShared: connection.isShared,
+    ...(connection.hostQueries && { hostQueries: connection.hostQueries }),
     transact: (steps, locks) => connection.transact(steps, locks),
     read: steps => connection.read(steps),
     readOnly: (query, check) => connection.readOnly(query, check),

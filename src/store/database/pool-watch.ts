@@ -1,9 +1,12 @@
 import { cancelReason, systemClock } from '../../runtime/clock.ts'
-import type { PostgresClient, PostgresPool } from './postgres-pool.ts'
+import { connect, type PostgresClient, type PostgresPool } from './postgres-pool.ts'
 import { PostgresSession } from './postgres-session.ts'
+import { quoteSchema } from './schema.ts'
 
 /** How often the heads of all logs are looked at, and how long to wait after a lost connection. */
 const lookEveryMs = 1_000
+/** How long a look, or telling others, waits for an answer: a connection may have lost its server without a word. */
+const answerMaxMs = 2_000
 /** A host's pool with fewer connections has none to spare for listening. */
 const connectionsMin = 3
 
@@ -72,8 +75,8 @@ export class PoolWatch {
 
   /** Wakes those whose head has changed since the last look, and new ones: they may have missed something. */
   async #compare(logs: readonly WatchedLog[]): Promise<void> {
-    const session = new PostgresSession(await this.#pool.connect())
-    const marks = logs.map(({ schema }, i) => `select ${i} as i, ${mark} as mark from ${schema}.head`)
+    const session = new PostgresSession(await connect(this.#pool), answerMaxMs)
+    const marks = logs.map(({ schema }, i) => `select ${i} as i, ${mark} as mark from ${quoteSchema(schema)}.head`)
     session.tell({ text: `begin read only; set local statement_timeout = ${lookEveryMs}` })
     const looking = session.send({ text: marks.join(' union all ') })
     // After a look that failed, too, the connection is well.
@@ -93,7 +96,7 @@ export class PoolWatch {
   async #listen(signal: AbortSignal): Promise<void> {
     if ((this.#pool.options?.max ?? connectionsMin) < connectionsMin) return
     while (!signal.aborted) {
-      const client = await this.#pool.connect().catch(() => undefined)
+      const client = await connect(this.#pool).catch(() => undefined)
       if (client) await this.#hear(client, signal).catch(() => undefined)
       // What was missed meanwhile.
       if (client && !signal.aborted) for (const { onWake } of this.#logs.keys()) onWake()
@@ -138,13 +141,13 @@ const mark = "concat_ws(' ', tag, fence, views, epoch)"
  * within a moment. It is no part of a commit, where it would take a lock of the whole server, and may fail.
  */
 export function createTeller(
-  pool: Pick<PostgresPool, 'connect'>,
+  pool: Pick<PostgresPool, 'connect' | 'options'>,
   { channel, writer }: Pick<WatchedLog, 'channel' | 'writer'>,
 ): () => void {
   let hasNews = false
   let isTelling = false
   const notify = async () => {
-    const session = new PostgresSession(await pool.connect())
+    const session = new PostgresSession(await connect(pool), answerMaxMs)
     const telling = session.send({ text: 'select pg_notify($1, $2)', values: [channel, writer] })
     await telling.finally(() => session.end(session.failure !== undefined))
   }

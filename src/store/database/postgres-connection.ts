@@ -14,7 +14,7 @@ import {
 } from './connection.ts'
 import { createTeller, PoolWatch } from './pool-watch.ts'
 import { toAverbaError, toQueryError } from './postgres-errors.ts'
-import { connectMaxMs, hostColumnTypes, type PostgresPool } from './postgres-pool.ts'
+import { connect, hostColumnTypes, hostQueriesOf, type PostgresPool } from './postgres-pool.ts'
 import { PostgresSession, transactionSettings } from './postgres-session.ts'
 import { isReplaced } from './replaced-table.ts'
 import { quoteSchema } from './schema.ts'
@@ -44,8 +44,7 @@ const beginnings = {
 } as const
 /** How long a statement may take, with the wait for the lock of the log. */
 const statementMaxMs = 30_000
-/** For how long, and how often, the server is asked what became of a commit whose answer was lost. */
-const doubtMaxMs = 60_000
+/** How often the server is asked what became of a commit whose answer was lost, until it says so. */
 const doubtPauseMs = 500
 /** How long a process that closes waits to remove its mark. */
 const forgetMaxMs = 2_000
@@ -72,6 +71,7 @@ export class PostgresConnection implements Connection {
   readonly #writing = new KeyedLock()
   /** Appends need connections too. */
   readonly #changing = new Semaphore(changingAtOnceMax)
+  readonly hostQueries: Semaphore
   readonly #time = new ServerTime()
   readonly #readings: WaitingReading[] = []
   #readingAtOnce = 0
@@ -86,6 +86,7 @@ export class PostgresConnection implements Connection {
   /** @param schema a name that `quoteSchema` allows */
   constructor(pool: Pick<PostgresPool, 'connect' | 'options'>, schema: string, closePool: () => Promise<void>) {
     this.#pool = pool
+    this.hostQueries = hostQueriesOf(pool)
     this.#closePool = closePool
     this.schema = schema
     this.#channel = `averba_${schema}`.slice(0, identifierMax)
@@ -269,16 +270,9 @@ export class PostgresConnection implements Connection {
 
   async #open(): Promise<PostgresSession> {
     if (this.#isClosed) throw closedError()
-    let connecting: ReturnType<PostgresPool['connect']> | undefined
-    // A pool of the host need not have a limit.
-    const hasLimit = (this.#pool.options?.connectionTimeoutMillis ?? 0) > 0
     try {
-      const asked = this.#pool.connect()
-      connecting = asked
-      return new PostgresSession(await (hasLimit ? asked : withinTime(systemClock, connectMaxMs, () => asked)))
+      return new PostgresSession(await connect(this.#pool))
     } catch (cause) {
-      // One that comes late is given back.
-      connecting?.then(client => client.release()).catch(() => undefined)
       throw toAverbaError(this.#name, cause) ?? unreachableError(this.#name, cause)
     }
   }
@@ -323,12 +317,11 @@ export class PostgresConnection implements Connection {
    * Looks for the mark that a transaction of this process wrote last. It held the lock of the log until it ended, so
    * behind that lock it has ended, or has not begun: what arrives at the server later meets another fence.
    *
-   * @throws {AverbaError} `STORE_UNSAFE` when the server is not reached for a minute
+   * @throws {AverbaError} `STORE_UNSAFE` when the log is closed while the server is not reached
    */
   async #hasCommitted(mark: string | undefined, cause: unknown): Promise<boolean> {
     // While a log is being created, all is done again by whoever opens it next.
     if (mark === undefined) return false
-    const until = systemClock.now() + doubtMaxMs
     for (;;) {
       const session = await this.#open().catch(() => undefined)
       if (session) {
@@ -347,7 +340,7 @@ export class PostgresConnection implements Connection {
           await this.#abandon(session, failed)
         }
       }
-      if (this.#isClosed || systemClock.now() > until) throw doubtError(this.#name, cause)
+      if (this.#isClosed) throw doubtError(this.#name, cause)
       await systemClock.sleep(doubtPauseMs)
     }
   }
@@ -416,7 +409,7 @@ function lostTransactionError(name: string, cause: unknown): AverbaError {
 function doubtError(name: string, cause: unknown): AverbaError {
   return new AverbaError(
     'STORE_UNSAFE',
-    `Cannot use ${name}: a commit was not answered, and the server is not reached`,
+    `Cannot use ${name}: a commit was not answered, and the log was closed before the server said more`,
     {
       cause,
       hint: 'A command that was running may have been recorded: repeat it only with the same command id',

@@ -1,4 +1,4 @@
-import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
+import { AverbaError, type ErrorCode, LateError } from '../../vocabulary/errors.ts'
 import { malformedError, parameterCountError, readOnlyError, unknownNameError } from './host-query.ts'
 import { TableInUseError } from './table-in-use.ts'
 
@@ -23,7 +23,7 @@ function isLostConnection(cause: unknown): boolean {
   const code = codeOf(cause)
   if (endedCodes.test(code) || socketCodes.test(code)) return true
   // node-postgres gives no code when the socket closes, or a time limit of the pool passes.
-  return code === '' && cause instanceof Error && driverTexts.test(cause.message)
+  return cause instanceof LateError || (code === '' && cause instanceof Error && driverTexts.test(cause.message))
 }
 
 /** Turns an error of the server or of its connection into an `AverbaError`; `undefined` for any other. */

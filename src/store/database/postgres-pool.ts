@@ -1,3 +1,6 @@
+import { systemClock, withinTime } from '../../runtime/clock.ts'
+import { Semaphore } from '../../runtime/locks.ts'
+
 /** A query, as node-postgres takes it. */
 export interface PostgresQuery {
   readonly text: string
@@ -54,6 +57,29 @@ export interface PostgresPool {
 
 /** How long to wait for a connection. */
 export const connectMaxMs = 10_000
+
+/** Gets a connection. A pool of a host need have no limit of its own. */
+export async function connect(pool: Pick<PostgresPool, 'connect' | 'options'>): Promise<PostgresClient> {
+  const connecting = pool.connect()
+  if ((pool.options?.connectionTimeoutMillis ?? 0) > 0) return connecting
+  return withinTime(systemClock, connectMaxMs, () => connecting).catch(cause => {
+    // One that comes late is given back.
+    connecting.then(client => client.release()).catch(() => undefined)
+    throw cause
+  })
+}
+
+/** The connections of a pool of node-postgres that names no maximum, and how many of them queries of hosts may use. */
+const [poolMax, hostQueriesMax] = [10, 3]
+const hostQueries = new WeakMap<object, Semaphore>()
+
+/** Limits the queries of hosts through one pool: slow ones leave connections to what must not wait. */
+export function hostQueriesOf(pool: Pick<PostgresPool, 'options'>): Semaphore {
+  const max = Math.max(1, Math.min(hostQueriesMax, (pool.options?.max ?? poolMax) - 1))
+  const places = hostQueries.get(pool) ?? new Semaphore(max)
+  hostQueries.set(pool, places)
+  return places
+}
 
 const numberTypes = new Set([20, 21, 23, 700, 701, 1700])
 const byteaType = 17

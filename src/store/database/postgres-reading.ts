@@ -3,6 +3,7 @@ import { attempt, first, rows, type Steps } from './connection.ts'
 import { readTablesVersion } from './migrations.ts'
 import { durableSettings, type PostgresPlace } from './postgres.ts'
 import { toAverbaError, toSetupError } from './postgres-errors.ts'
+import { connect } from './postgres-pool.ts'
 import { PostgresSession, transactionSettings } from './postgres-session.ts'
 import type { MediumFault, MediumSize, Reading } from './reading.ts'
 import { quoteSchema } from './schema.ts'
@@ -25,7 +26,7 @@ export async function openPostgresReading(place: PostgresPlace): Promise<Postgre
   let session: PostgresSession | undefined
   try {
     const own = quoteSchema(schema)
-    session = new PostgresSession(await pool.connect(), 0)
+    session = new PostgresSession(await connect(pool), 0)
     const tables = await session.run(rows<FoundTable>({ sql: listTables, parameters: [schema] }))
     const locked = tables.map(({ name: table }) => `${own}.${table}`).join(', ')
     // Its temporary tables count as writing, which a role may not do by default, and a standby never does.

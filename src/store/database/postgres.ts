@@ -2,7 +2,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { commandToAdd } from '../../vocabulary/runtime-commands.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import { toSetupError } from './postgres-errors.ts'
-import { connectMaxMs, type PostgresPool } from './postgres-pool.ts'
+import { connect, connectMaxMs, type PostgresPool } from './postgres-pool.ts'
 import { PostgresSession } from './postgres-session.ts'
 import { quoteSchema } from './schema.ts'
 
@@ -75,7 +75,7 @@ async function withSession<T>(
 ): Promise<T> {
   try {
     quoteSchema(schema) // Refuses a name before it stands in a statement.
-    const session = new PostgresSession(await pool.connect())
+    const session = new PostgresSession(await connect(pool))
     try {
       return await work(session)
     } finally {

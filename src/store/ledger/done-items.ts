@@ -1,5 +1,6 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
+import { quoteSchema } from '../database/schema.ts'
 
 /** A transaction of the host: a client of `pg` on which `begin` was sent, or what queries as it does. */
 export interface HostTransaction {
@@ -16,7 +17,7 @@ export async function markDone(
   schema: string,
   item: { readonly name: string; readonly item: string; readonly at: Instant },
 ): Promise<boolean> {
-  const insert = `insert into ${schema}.done_item (name, item, at) values ($1, $2, $3)
+  const insert = `insert into ${quoteSchema(schema)}.done_item (name, item, at) values ($1, $2, $3)
     on conflict do nothing returning name`
   try {
     // Refused outside of a transaction, where the mark would stay when the host's work is undone.

@@ -10,7 +10,7 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import type { ReadonlyKysely } from 'kysely/readonly'
-import { Semaphore } from '../../runtime/locks.ts'
+import type { Semaphore } from '../../runtime/locks.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Connection } from '../database/connection.ts'
 import { readOnlyError } from '../database/host-query.ts'
@@ -36,17 +36,17 @@ class ViewsAdapter extends SqliteAdapter {
 /**
  * Opens a handle to query the views through.
  *
- * @param atOnceMax how many queries run at the same time: slow ones of a host leave connections to what must not wait
+ * @param places limits how many queries run at the same time
  */
 export function openViews<Tables>(
   reader: Pick<Connection, 'readOnly' | 'dialect'>,
-  atOnceMax = Number.POSITIVE_INFINITY,
+  places?: Semaphore,
 ): ViewsHandle<Tables> {
   const isSqlite = reader.dialect === 'sqlite'
   const kysely = new Kysely<Tables>({
     dialect: {
       createAdapter: () => (isSqlite ? new ViewsAdapter() : new PostgresAdapter()),
-      createDriver: () => new ReadOnlyDriver(reader, new Semaphore(atOnceMax)),
+      createDriver: () => new ReadOnlyDriver(reader, places),
       createIntrospector: db => (isSqlite ? new SqliteIntrospector(db) : new PostgresIntrospector(db)),
       createQueryCompiler: () => (isSqlite ? new SqliteQueryCompiler() : new PostgresQueryCompiler()),
     },
@@ -58,9 +58,9 @@ export function openViews<Tables>(
 
 class ReadOnlyDriver implements Driver {
   readonly #reader: Pick<Connection, 'readOnly'>
-  readonly #places: Semaphore
+  readonly #places: Semaphore | undefined
 
-  constructor(reader: Pick<Connection, 'readOnly'>, places: Semaphore) {
+  constructor(reader: Pick<Connection, 'readOnly'>, places?: Semaphore) {
     this.#reader = reader
     this.#places = places
   }
@@ -69,9 +69,10 @@ class ReadOnlyDriver implements Driver {
 
   async acquireConnection() {
     // The query was compiled for rows of this type.
-    const run = async <R>(query: CompiledQuery) => ({
-      rows: (await this.#places.within(() => this.#reader.readOnly(query))) as R[],
-    })
+    const run = async <R>(query: CompiledQuery) => {
+      const ask = () => this.#reader.readOnly(query)
+      return { rows: (await (this.#places?.within(ask) ?? ask())) as R[] }
+    }
     return {
       executeQuery: run,
       async *streamQuery<R>(query: CompiledQuery) {
