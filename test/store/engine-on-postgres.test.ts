@@ -32,7 +32,7 @@ import { applyPlan } from '../support/portal.ts'
 import { PostgresSchemas } from '../support/postgres-schemas.ts'
 import { folderInPackage, temporaryFolder } from '../support/temporary-folder.ts'
 import { consentServiceWith } from '../support/world.ts'
-import { aheadBy, openSession } from './postgres-places.ts'
+import { aheadBy, openSession, withQuery } from './postgres-places.ts'
 
 const postgres = await PostgresSchemas.start()
 afterAll(() => postgres.close())
@@ -388,13 +388,21 @@ async function openGoingAway(more: Partial<AverbaOptions> = {}) {
   const store = postgres.newAddress()
   const { pool, closePool } = await locatePostgres(store)
   closeAtEnd({ close: closePool })
-  const server = { isAway: false, isSilent: false, connections: 0, lost: [] as number[] }
+  const server = { isAway: false, isSilent: false, isCutAtCommit: false, connections: 0, lost: [] as number[] }
+  const reset = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
   const connect = async () => {
     if (server.isSilent) return new Promise<never>(() => undefined)
     server.connections += 1
-    if (server.isAway || server.lost.includes(server.connections))
-      throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
-    return pool.connect()
+    if (server.isAway || server.lost.includes(server.connections)) throw reset
+    const client = await pool.connect()
+    let isMarked = false
+    return withQuery(client, async asked => {
+      const answer = await client.query(asked)
+      isMarked ||= asked.text.includes('insert into writer')
+      if (!server.isCutAtCommit || !isMarked || asked.text !== 'commit') return answer
+      server.isAway = true
+      throw reset
+    })
   }
   const world = await openOnServer({ store, pool: { options: { pipeline: true }, connect }, ...more })
   const untilWaiting = () =>
@@ -415,6 +423,18 @@ test('what was answered 503 while the server was away is asked for when it is ba
     return Array.fromAsync(averba.log.read({ types: ['portal.recoveryHastened'] }), ({ data }) => data.reason)
   }
   await expect.poll(look, { timeout: 10_000 }).toEqual(['unstored'])
+})
+
+test('a process closes in time while a server that is away does not say what became of a commit', async () => {
+  const { averba, clock, server } = await openGoingAway()
+  await averba.consents.enrol({ cpf: '52998224725' })
+  server.isCutAtCommit = true
+  const enrolling = averba.consents.enrol({ cpf: '25774435016' }).catch(error => error)
+  await expect.poll(() => server.isAway).toBe(true)
+  const before = clock.now()
+  await clock.finish(averba.close())
+  expect(await enrolling).toMatchObject({ code: 'STORE_UNSAFE' })
+  expect(clock.now() - before).toBeLessThan(30_000)
 })
 
 test('a check of health that the server does not answer ends', async () => {

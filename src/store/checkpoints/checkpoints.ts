@@ -116,6 +116,8 @@ const eventsMax = 10_000
 const everyMs = 60_000
 /** How long closing and exporting wait for an anchor. */
 const anchorWaitMs = 5_000
+/** How long a process that closes waits for its last checkpoint. */
+const closeWaitMs = 5_000
 
 /** Makes checkpoints as the log grows and when it closes. Writes each to the high-water mark after its commit. */
 export class Checkpointer {
@@ -224,10 +226,10 @@ export class Checkpointer {
   /** Makes the last checkpoint, and gives its size. A failure does not prevent closing. */
   async close(): Promise<number> {
     const { onTrouble } = this.#parts
-    await this.#last
     // A process that appended nothing does not wait for the database.
-    if (this.#position > this.#size)
-      await this.make().catch(error => onTrouble('the last checkpoint could not be made', error))
+    const make = async () => (this.#position > this.#size ? this.make() : undefined)
+    const made = this.#last.then(make).catch(error => onTrouble('the last checkpoint could not be made', error))
+    await waitAtMost(this.#parts.clock, closeWaitMs, made)
     await this.waitForAnchors()
     return this.#size
   }

@@ -422,8 +422,9 @@ test('events of other types cost a follower and a handler no write each, and it 
       position = await averba.log.end()
       behind = Math.max(behind, position - (follower?.position ?? 0))
     }
+    const cost = { transactions, position, behind }
     await averba.close()
-    return { transactions, position, behind }
+    return cost
   }
   const follow = (averba: Averba) => averba.log.follow('crm', ['certificate.expiring'], async () => undefined)
   const handle = (averba: Averba) => averba.notifications.handle('dimp-situacao-import', 'erp', async () => undefined)
