@@ -37,7 +37,7 @@ export async function loadCertificate(
   if (!x509.checkPrivateKey(key)) {
     throw new AverbaError('MISCONFIGURED', `${prefix}: its key belongs to another certificate`)
   }
-  // It reads the chain too, and refuses what is too weak.
+  // It reads the chain too, and refuses what is too weak; that of Deno looks at nothing.
   tryRead(prefix, 'certificate', () => createSecureContext(pem), 'TLS refuses it or its chain')
   const [begin, end] = [Date.parse(x509.validFrom), Date.parse(x509.validTo)]
   if (end < now) {
@@ -115,7 +115,9 @@ const certificateBlock = /-----BEGIN ((?:TRUSTED |X509 )?CERTIFICATE)-----[^-]+-
 /** Puts the certificate of the key first, as TLS requires. Of several it takes the valid one that expires last. */
 function orderChain(pem: string, key: string, now: number): string {
   const certs = pem.match(certificateBlock) ?? []
-  if (certs.length < 2) return pem
+  const left = pem.replace(certificateBlock, '').split('-----BEGIN ').slice(1)
+  // One that is cut is not left out: TLS refuses it.
+  if (certs.length < 2 || left.some(each => !each.includes('KEY-----'))) return pem
   const own = createPrivateKey(key)
   const ranks = new Map(certs.map(cert => [cert, rankCertificate(cert, own, now)]))
   return certs.toSorted((a, b) => (ranks.get(b) ?? 0) - (ranks.get(a) ?? 0)).join('\n')

@@ -134,7 +134,7 @@ test('the old certificate stays in use when the vault is down or a file is half-
       throw new Error('the vault is sealed')
     },
     () => ({ ...client, cert: next.cert }),
-    () => ({ ...next, cert: `${next.cert}\n${next.cert.slice(0, 99)}` }),
+    () => ({ ...next, cert: `${next.cert}\n${next.cert}\n${next.cert.slice(0, 99)}` }),
     // Functions may return what their types forbid.
     () => undefined as never,
     () => ({}) as never,
