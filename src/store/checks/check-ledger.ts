@@ -44,14 +44,20 @@ function* changesOf(event: RecordedHeader): Iterable<Statement> {
   if (isObject(settles)) yield setCallState(settles.effect, settles.as, position)
   if (isObject(moves)) yield setCallState(moves.effect, moves.to, null)
   for (const [n, { type }] of effects.entries())
-    yield { sql: insertCall, parameters: [`${stream}/${event.version}/${n}`, position, n, type, stream] }
+    yield { sql: insertCall, parameters: [`${stream}/${event.version}/${n}`, position, n, type, stream].map(storable) }
   if (Array.isArray(cancels)) for (const effect of cancels) yield setCallState(effect, 'cancelled', position)
   if (isObject(resolves))
-    yield { sql: resolveNewest, parameters: [String(resolves.as), position, stream, String(resolves.effect)] }
+    yield { sql: resolveNewest, parameters: [resolves.as, position, stream, resolves.effect].map(storable) }
 }
 
 function setCallState(effect: unknown, state: unknown, settledAt: number | null): Statement {
-  return { sql: updateCallState, parameters: [String(state), settledAt, String(effect)] }
+  return { sql: updateCallState, parameters: [state, settledAt, effect].map(storable) }
+}
+
+/** No server stores the character NUL, nor SQLite an object. */
+function storable(value: unknown): unknown {
+  if (value === null || typeof value === 'number') return value
+  return typeof value === 'string' ? value.replaceAll('\0', '') : ''
 }
 
 /** The effects as the events say: a temporary table. */
