@@ -32,6 +32,8 @@ export async function routeSubscriptions(
   const targets: AddressedMessage[] = []
   const withOurSecrets: string[] = []
   for (const row of rows) {
+    // What became of a call that was to bring our secrets, only a process that has them can tell.
+    if (!declarations.isDeclared(row.evento) && (row.state === 'registering' || row.state === 'changing')) continue
     const listed = list.find(each => each.remoteId === row.remote_id)
     const message = listed ? await observe(row, listed) : await adopt(row, list)
     if (message.type !== 'subscription.miss' && message.data.generation !== null) withOurSecrets.push(row.evento)

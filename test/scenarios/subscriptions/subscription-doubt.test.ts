@@ -61,8 +61,10 @@ test.each(['POST', 'PUT', 'DELETE'] as const)(
     answers(loseAnswerTo(method))
     await attempt(averba)
     await averba.settle()
-    expect(await averba.effects.list({ state: 'unknown' })).toHaveLength(1)
     answers(forwarded)
+    // A process that does not declare the event has no secrets to compare with.
+    if (method !== 'DELETE') await (await open([])).subscriptions.plan()
+    expect(await averba.effects.list({ state: 'unknown' })).toHaveLength(1)
     await averba.subscriptions.plan()
     expect(await averba.effects.list({ state: 'unknown' })).toEqual([])
     const [shown] = await averba.subscriptions.list({ inactive: true })
