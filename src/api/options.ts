@@ -134,6 +134,8 @@ class LimitedServiceOptions extends ServiceOptions {
 class ConsentServiceOptions extends LimitedServiceOptions {
   /** The address of the service, without `/consentimento`. */
   readonly baseUrl = required(consentAddress, "env('AVERBA_CONSENT_URL')")
+  /** The `baseUrl` that the log began with, when the same service has moved: a log belongs to one environment. */
+  readonly knownAs? = optional(consentAddress, "'https://consentimento.exemplo.br'")
   /**
    * Your client certificate with its key, as PEM text or PKCS#12 bytes, also with the old RC2-40 encryption. A function
    * is called again from time to time, so replaced files need no restart.

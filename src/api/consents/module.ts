@@ -2,6 +2,7 @@ import { createConsentClient } from '../../adapters/consent/client.ts'
 import { undefinedIfStopped } from '../../store/views/view-reader.ts'
 import { type ApiContext, recordKey } from '../api-context.ts'
 import { daily, indexRow, type Module, remoteIdIn } from '../module.ts'
+import { addressOf, checkAddress, guardByAddress } from '../service-address.ts'
 import { type AwarenessArea, createAwareness, routeAwareness } from './awareness.ts'
 import { countWantedEnds, guardChanges, logUnmadeChanges } from './changes.ts'
 import { type Consents, createConsents } from './consents.ts'
@@ -15,11 +16,15 @@ export type { AwarenessArea } from './awareness.ts'
 export type { Consents } from './consents.ts'
 export type { Logins } from './logins.ts'
 
+/** Names the address of the first call to the consent service, which is sealed beside the log. */
+const addressName = 'consent-service-address'
+
 export function createConsentModule(
   context: ApiContext,
 ): Module<{ consents: Consents; awareness: AwarenessArea; logins: Logins }> {
-  const { clock, http, log, options } = context
+  const { clock, http, log, options, store } = context
   const { consentService } = options
+  const address = consentService ? addressOf(consentService) : ''
   logUnmadeChanges(context)
   const logWhatWaits = async () => {
     const plan = await undefinedIfStopped(planSync(context))
@@ -30,9 +35,11 @@ export function createConsentModule(
   return {
     methods: { consents: createConsents(context), awareness: createAwareness(context), logins: createLogins(context) },
     ...(consentService && {
-      performers: guardChanges(
-        context,
-        createConsentClient({ ...consentService, clock, fetch: http.open('consentService') }),
+      checkLog: async () => checkAddress('consentService', address, (await store.secrets.find(addressName))?.value),
+      performers: guardByAddress(
+        guardChanges(context, createConsentClient({ ...consentService, clock, fetch: http.open('consentService') })),
+        address,
+        () => store.secrets.change(addressName, async known => (known === undefined ? address : undefined)),
       ),
       limits: { consentService },
       jobs: [

@@ -4,10 +4,7 @@ import type { PerformersOf } from '../../vocabulary/performer.ts'
 import type { LogStore } from '../events.ts'
 import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
 
-/**
- * Keeps calls from leaving that would do harm by now: a second registration, a deletion of what is declared, and one
- * without the secrets that only a process that declares the event has.
- */
+/** Keeps calls from leaving that would do harm by now, or from here: without a declaration there are no secrets. */
 export function guardCalls(
   store: Pick<LogStore, 'read'>,
   declarations: DeclaredSubscriptions,

@@ -11,12 +11,13 @@ import type { ApiContext } from '../api-context.ts'
 import type { Recorded } from '../events.ts'
 import { indexRow, type Module, remoteIdIn } from '../module.ts'
 import type { HostOptions } from '../options.ts'
+import { addressOf, guardByAddress } from '../service-address.ts'
 import { createAlerts } from './alerts.ts'
 import { DeclaredSubscriptions } from './declared-subscriptions.ts'
 import { createRecoveryJob } from './failures/failures.ts'
 import { recordFailures } from './failures/recovery.ts'
 import { guardCalls } from './guarded-calls.ts'
-import { checkPortalAddress, guardByPortalAddress } from './portal-address.ts'
+import { checkPortalAddress, findPortalAddress } from './portal-address.ts'
 import { routeSubscriptions } from './routes.ts'
 import { createSubscriptionSecrets, type SubscriptionSecrets } from './secrets/subscription-secrets.ts'
 import { createSubscriptions, listDueDeletions, readDeliveryFigures, type Subscriptions } from './subscriptions.ts'
@@ -112,7 +113,8 @@ function createPortalPerformers(
     closedTimes: shareText(context, `portal-closed-${hash('sha256', baseUrl, 'hex').slice(0, 16)}`),
     ...(failuresBytesMax !== undefined && { failuresBytesMax }),
   })
-  return guardByPortalAddress(context.store, portal, guardCalls(context.store, declarations, client))
+  const { store } = context
+  return guardByAddress(guardCalls(store, declarations, client), addressOf(portal), () => findPortalAddress(store))
 }
 
 /** The name of a text shared by the processes of the store, per portal and login or profile: sealed and disposable. */

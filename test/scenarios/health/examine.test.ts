@@ -209,7 +209,7 @@ test('a log of another portal is reported, as when it is opened', async () => {
   expect(await troubles(options)).toEqual({})
   const portal = { ...services.options.portal, baseUrl: 'https://outro.exemplo.br' }
   const fetch = async () => new Response(null, { status: 404 })
-  const message = expect.stringContaining(`this log belongs to the portal at "${services.options.portal.baseUrl}`)
+  const message = expect.stringContaining(`this log belongs to the one at "${services.options.portal.baseUrl}`)
   await expect(openAverba({ ...options, portal })).rejects.toMatchObject({ code: 'MISCONFIGURED', message })
   expect(await troubles({ ...options, portal, fetch })).toEqual({ portal: message })
 })

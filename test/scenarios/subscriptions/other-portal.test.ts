@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { type Averba, staticHeaders } from '../../../src/index.ts'
+import { samples } from '../../../src/simulation/index.ts'
 import { minuteMs } from '../../support/pass-time.ts'
 import { openBeside } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openWorld } from '../../support/world.ts'
+import { consentServiceWith, openWorld } from '../../support/world.ts'
 import { evento } from './story.ts'
 
 const validation = 'https://val.portal.exemplo.br'
@@ -35,7 +36,7 @@ test.each([
   const other = await open(production).catch(error => error)
   expect(other).toMatchObject({
     code: 'MISCONFIGURED',
-    message: `Cannot use portal.baseUrl: this log belongs to the portal at "${validation}"`,
+    message: `Cannot use portal.baseUrl: this log belongs to the one at "${validation}"`,
     hint: expect.stringContaining('knownAs'),
   })
   // The store was closed again, and slashes or capitals do not make another portal.
@@ -67,4 +68,29 @@ test('of two processes with different portals on a new log, the second sends not
   expect(await one.subscriptions.list()).toMatchObject([{ endpoint }])
   // The list, before the registration is asked for again.
   expect(world.requests).toHaveLength(before + 2)
+})
+
+test('a log belongs to the consent service of its first call: another environment tells nothing of its consents', async () => {
+  const world = await openWorld()
+  const store = temporaryStore()
+  const open = (baseUrl: string, more: object = {}) =>
+    openBeside(world, {
+      store,
+      consentService: consentServiceWith({ baseUrl, ...more }),
+      fetch: request => world.reach.consentService(request, { clientName: 'gestora' }),
+    })
+  const [first, other] = [await open(validation), await open(production)]
+  const subject = await first.consents.enrol({ cpf: samples.cpf })
+  await first.consents.sync({ subject })
+  const before = world.requests.length
+  expect(await other.consents.sync({ subject })).toMatchObject({ status: 'pending' })
+  expect(world.requests).toHaveLength(before)
+  await other.close()
+  await expect(open(production)).rejects.toMatchObject({
+    code: 'MISCONFIGURED',
+    message: expect.stringMatching(validation),
+  })
+  expect(await (await open(production, { knownAs: validation })).consents.sync({ subject })).toMatchObject({
+    status: 'settled',
+  })
 })
