@@ -217,7 +217,7 @@ test('only tools that run without the keyring, and checks that look at tags them
   const readers = files.filter(({ text }) => /\b(?:parseHeader|untaggedHeaders)\b/.test(text)).map(file => file.path)
   expect(readers).toEqual([
     ...['api/health/examine.ts', 'operations/backups.ts', 'operations/replay.ts'],
-    ...['check-index.ts', 'check-ledger.ts', 'diagnose.ts', 'verify-store.ts'].map(name => `store/checks/${name}`),
+    ...['check-index.ts', 'diagnose.ts', 'verify-store.ts'].map(name => `store/checks/${name}`),
     ...['copy-log.ts', 'export-log.ts', 'restore.ts'].map(name => `store/files/${name}`),
     ...['store/log/facts.ts', 'store/log/header.ts'],
   ])

@@ -3,25 +3,12 @@ import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 
 interface Entry {
-  readonly version?: string
   readonly resolved?: string
-  readonly optionalDependencies?: Record<string, string>
-  readonly dependencies?: Record<string, string>
 }
 
 const root = resolve(import.meta.dirname, '..')
 const read = (name: string) => JSON.parse(readFileSync(join(root, name), 'utf8'))
 const packages: Record<string, Entry> = read('package-lock.json').packages
-
-test('the lock file has the optional packages of every platform, as npm ci requires', () => {
-  const missing = Object.entries(packages).flatMap(([path, entry]) =>
-    Object.keys(entry.optionalDependencies ?? {}).filter(
-      name => !packages[`node_modules/${name}`] && !packages[`${path}/node_modules/${name}`],
-    ),
-  )
-  expect(Object.keys(packages).length).toBeGreaterThan(50)
-  expect(missing).toEqual([])
-})
 
 test('the lock file matches package.json and names no registry', () => {
   const { dependencies, devDependencies, engines } = read('package.json')

@@ -11,7 +11,7 @@ const exceptions: Readonly<Record<string, string>> = {
     'A name begins where nothing of a name is before it, and a quoted text ends at the next quote.',
   'cli/printed-commands.ts /"[^"]*"|(?<![\\w./-])averba ([a-z-]+)(?: ([a-z][a-z-]*))?( --(?:store|config) \\S+| --help)?/g':
     'All after the first word may be missing, and a quoted text ends at the next quote.',
-  'store/database/rows-of-insert.ts /(?<=values )\\([^()]+\\)/': 'It reads our own statements.',
+  'store/database/sqlite-connection.ts /(?<=values )\\([^()]+\\)/': 'It reads our own statements.',
   'api/option.ts /\\/\\*\\*((?:(?!\\*\\/).)*)\\*\\/\\s+[\'"]?([\\w.]+)[\'"]?\\s*=/gs': 'It reads our own classes.',
   'adapters/credentials/certificate.ts /-----BEGIN ((?:TRUSTED |X509 )?CERTIFICATE)-----[^-]+-----END \\1-----/g':
     'A match begins at a dash, and is read to the next dash.',

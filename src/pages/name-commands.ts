@@ -9,6 +9,7 @@ export const commandsOf: Readonly<Record<string, string>> = {
   'effects.list': 'effects list',
   'effects.park': 'effects park',
   'effects.retry': 'effects retry',
+  'effects.withdraw': 'effects withdraw',
   'log.followers': 'followers list',
   'log.retry': 'followers retry',
   'log.skip': 'followers skip',

@@ -70,12 +70,8 @@ export function isUntrusted(code: string): boolean {
 }
 
 function withExplanation(code: string): string {
-  const explanation = explainCode(code)
+  const explanation = explanations.find(([codes]) => codes.test(code))?.[1]
   return explanation === undefined ? code : `${explanation} (${code})`
-}
-
-function explainCode(code: string): string | undefined {
-  return explanations.find(([codes]) => codes.test(code))?.[1]
 }
 
 const explanations: readonly (readonly [codes: RegExp, text: string])[] = [

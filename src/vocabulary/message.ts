@@ -171,7 +171,7 @@ export interface PendingEffect<T extends string = string, D = unknown> extends E
 export interface Waiting {
   /**
    * - `process`: it is due, and a process that runs performs it.
-   * - `otherProcess`: only a process that is configured for its service and address can continue it.
+   * - `otherProcess`: only a process that is configured for it can continue it.
    * - `time`: it is due later, or its service asked for a pause until then.
    * - `answer`: an attempt is under way.
    * - `release`: it is parked.

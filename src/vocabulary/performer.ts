@@ -37,8 +37,8 @@ export interface Performer<D = unknown, F extends Fact = Fact> {
   /** A recurring list: when more effects are due than the rate allows, these use at most half of it. */
   readonly isRoutine?: true
   /**
-   * Whether this process is configured for the effect: for its environment, and with what it sends. If not, it leaves the
-   * effect alone, unless an attempt was sent and its outcome is unknown: any process can record that.
+   * Whether this process is configured for the effect: for its environment, and with what it sends. If not, it leaves
+   * the effect alone, unless an attempt was sent and its outcome is unknown: any process can record that.
    */
   takes?(pending: PendingEffect<string, D>): boolean | Promise<boolean>
   /**

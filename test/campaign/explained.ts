@@ -5,7 +5,7 @@ interface Explained {
 }
 
 /** The names that a campaign need not reach, each below its reason. */
-export const explained: Explained = {
+const explained: Explained = {
   never: [
     // The simulated service changes a status only as the contract allows.
     /^consent: .* \(consent\.conflicted\)$/,

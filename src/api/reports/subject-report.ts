@@ -268,7 +268,7 @@ function reportCalls(
   const outside = calls.filter(({ type }) => !type.startsWith('keys.'))
   return outside.map(({ id, position, type, state: effectState, attempts, opens = {}, settledAt }) => {
     const sent = stateOfSent[effectState]
-    const trace = traceOf(id, events)
+    const trace = summarizeTrace(events.filter(isAttempt).filter(({ data }) => data.effect === id))
     const state = sent && mayHaveBeenSent(trace) ? sent : effectState
     // No answer was lost: the last one said that it was not done.
     const wasAnswered = effectState === 'cancelled' && state === 'unknown' && !trace.isInProgress
@@ -293,10 +293,6 @@ function reportCalls(
 
 /** What a call that looks unsent may be. One that a person has released is pending again. */
 const stateOfSent: Partial<Record<EffectState, EffectState>> = { cancelled: 'unknown', pending: 'deferred' }
-
-function traceOf(id: string, events: readonly Recorded[]) {
-  return summarizeTrace(events.filter(isAttempt).filter(({ data }) => data.effect === id))
-}
 
 export function toEntry(event: Recorded, words: LanguageWords): TimelineEntry {
   const { position, at, type, stream, actor, basis, anomaly, parts = [] } = event

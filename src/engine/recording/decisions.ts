@@ -78,7 +78,7 @@ export class Decisions {
       const known = this.#loaded.get(stream)
       const isUnseen = isNew === true && !known
       const isCurrent = known ? !known.isOutdated : isUnseen
-      const from = known ?? emptyStream(machine)
+      const from = known ?? { pendingState: { state: machine.initial, pending: [], lastChangePosition: 0 }, version: 0 }
       const found = isCurrent ? from : await this.#load(stream, machine, from)
       if (!states.has(stream)) {
         streams.push({ stream, expect: found.version, ...(isUnseen && { isNew: true }) })
@@ -164,10 +164,6 @@ export class Decisions {
 function replayInput({ data, isStale }: MessageWithParts, event: Event): { input?: DecisionInput } {
   if (data === event.data && !isStale) return {}
   return { input: { ...(data !== event.data && { data }), ...(isStale && { isStale: true }) } }
-}
-
-function emptyStream(machine: Machine): LoadedStream {
-  return { pendingState: { state: machine.initial, pending: [], lastChangePosition: 0 }, version: 0 }
 }
 
 function applyPending(machine: Machine, { state, pending }: PendingState): MachineState {

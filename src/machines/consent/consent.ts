@@ -55,7 +55,7 @@ function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessa
     case 'consent.passTime':
       return { events: lapse(held, message.data.now) }
     case 'consent.erase':
-      return isErased(state) ? record() : record({ type: 'consent.erased', data: {} })
+      return state.matches({ data: 'erased' }) ? record() : record({ type: 'consent.erased', data: {} })
     case 'consent.use':
       return record(use(held, state.matches({ status: 'absent' }), message.data))
     case 'consentService.consentRead':
@@ -73,10 +73,6 @@ function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessa
     case 'consentService.readGivenUp':
       return record({ type: 'consent.readGivenUp', data: {} }, ...unavailable(held))
   }
-}
-
-function isErased(state: ConsentChartState): boolean {
-  return state.matches({ data: 'erased' })
 }
 
 /** Decides a use on the current state: the append fails if the stream has changed meanwhile. */

@@ -62,7 +62,9 @@ export function statusBy(
   const isActive = historyStatus === 'ATIVO'
   const undated = history.filter(({ since }) => since === null)
   if (undated.some(entry => !isActive || isEnd(entry))) return 'unknown'
-  const dated = history.filter(({ since }) => since !== null).toSorted(byDate)
+  const dated = history
+    .filter(({ since }) => since !== null)
+    .toSorted(({ since: a }, { since: b }) => (a ?? '').localeCompare(b ?? ''))
   const entry = dated.findLast(({ since }) => (since ?? '') <= at)
   if (!entry) return undated.length > 0 ? undefined : null
   const isLast = isActive && entry.since === dated.at(-1)?.since
@@ -99,11 +101,6 @@ function lastOf(history: readonly HistoryEntry[]): readonly HistoryEntry[] {
   // If the entries are in an order that ends with ATIVO, that order counts.
   const isLed = undated.length === 0 && last.at(-1)?.status === 'ATIVO'
   return [...undated, ...(isLed ? last.slice(-1) : last)]
-}
-
-/** Instants sort as texts. */
-function byDate({ since: a }: HistoryEntry, { since: b }: HistoryEntry): number {
-  return (a ?? '').localeCompare(b ?? '')
 }
 
 function isEnd({ status }: Pick<HistoryEntry, 'status'>): boolean {

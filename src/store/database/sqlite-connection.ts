@@ -15,7 +15,6 @@ import {
 } from './host-query.ts'
 import { migrationStatements, migrations } from './migrations.ts'
 import { OwnFiles } from './own-files.ts'
-import { insertOf } from './rows-of-insert.ts'
 import { searchFile } from './search-file.ts'
 import {
   inMemory,
@@ -283,6 +282,21 @@ export class SqliteRunner {
       return [error]
     }
   }
+}
+
+const insertedRow = /(?<=values )\([^()]+\)/
+
+const texts = new Map<string, string>()
+
+/** Writes an insert of one row as one of so many rows; `undefined` for another statement. */
+function insertOf(sql: string, rows: number): string | undefined {
+  const key = `${rows} ${sql}`
+  let text = texts.get(key)
+  if (text === undefined && insertedRow.test(sql)) {
+    text = sql.replace(insertedRow, row => Array(rows).fill(row).join(', '))
+    texts.set(key, text)
+  }
+  return text
 }
 
 /**

@@ -62,7 +62,7 @@ test.each([demonstration, rehearsal])(
     const said = lines.filter(({ message }) => message.includes('belongs to another service'))
     expect(said).toMatchObject([{ detail: expect.stringMatching(/validation-\w+\/1\/0/) }])
     expect((await second.health({ only: ['effects'] })).ready).toBe(true)
-    const detail = expect.stringContaining('1 due calls belong to another')
+    const detail = expect.stringContaining('1 due calls are of another')
     expect(await checkOf(second, 'effects')).toMatchObject({ ok: false, detail })
     await second.effects.park(outcome.effect)
     const parked = "1 parked, 0 with an unknown outcome: see effects.list({ state: 'parked' })"
