@@ -8,20 +8,26 @@ export function addressOf({ baseUrl, knownAs = baseUrl }: { baseUrl: string; kno
   return trimEndSlashes(new URL(knownAs).href)
 }
 
-/** Performs no call when the log has come to belong to the service at another address since it was opened. */
+/** Performs no call when the log belongs to another address. `find` only looks for its own; `bind` may decide it. */
 export function guardByAddress<M extends EffectMap>(
   performers: PerformersOf<M>,
   address: string,
-  findKnown: () => Promise<string | undefined>,
+  find: () => Promise<string | undefined>,
+  bind = find,
 ): PerformersOf<M> {
   let known: string | undefined // It never changes.
+  const isOurs = async (look: typeof find) => {
+    known ??= await look()
+    return (known ?? address) === address
+  }
   return makePerformers<M>(performers, type => {
     const performer = performers[type]
-    const takes: typeof performer.takes = async pending => {
-      known ??= await findKnown()
-      return (known ?? address) === address && (performer.takes?.(pending) ?? true)
+    const takes: typeof performer.takes = async pending => (await isOurs(find)) && (performer.takes?.(pending) ?? true)
+    const perform: typeof performer.perform = async (...call) => {
+      if (await isOurs(bind)) return performer.perform(...call)
+      return { status: 'deferred', reason: 'the log belongs to another address of the service' }
     }
-    return { ...performer, takes }
+    return { ...performer, takes, perform }
   })
 }
 

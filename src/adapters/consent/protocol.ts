@@ -161,7 +161,9 @@ function readHistory(historico: unknown, shown: Summary['status']): readonly Cle
   const [rises, falls] = [dates, dates.toReversed()].map(hasRise)
   const reversed = read.toReversed()
   if (rises !== falls) return moveShownEndLast((rises ? read : reversed).toSorted(byDate), shown)
-  const orders = [read, reversed].map(each => each.toSorted((a, b) => byDate(a, b) || endLast(a, b)))
+  const orders = [read, reversed].map(each =>
+    each.toSorted((a, b) => byDate(a, b) || Number(isEnd(a)) - Number(isEnd(b))),
+  )
   return orders.find(order => order.at(-1)?.status === shown) ?? orders[0] ?? []
 }
 
@@ -181,10 +183,6 @@ function hasRise(texts: readonly string[]): boolean {
 
 function byDate({ since: a }: ClearHistoryEntry, { since: b }: ClearHistoryEntry): number {
   return (a ?? '').localeCompare(b ?? '')
-}
-
-function endLast(a: ClearHistoryEntry, b: ClearHistoryEntry): number {
-  return Number(isEnd(a)) - Number(isEnd(b))
 }
 
 function isEnd({ status }: ClearHistoryEntry): boolean {

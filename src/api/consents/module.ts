@@ -25,6 +25,7 @@ export function createConsentModule(
   const { clock, http, log, options, store } = context
   const { consentService } = options
   const address = consentService ? addressOf(consentService) : ''
+  const findAddress = async () => (await store.secrets.find(addressName))?.value
   logUnmadeChanges(context)
   const logWhatWaits = async () => {
     const plan = await undefinedIfStopped(planSync(context))
@@ -35,10 +36,11 @@ export function createConsentModule(
   return {
     methods: { consents: createConsents(context), awareness: createAwareness(context), logins: createLogins(context) },
     ...(consentService && {
-      checkLog: async () => checkAddress('consentService', address, (await store.secrets.find(addressName))?.value),
+      checkLog: async () => checkAddress('consentService', address, await findAddress()),
       performers: guardByAddress(
         guardChanges(context, createConsentClient({ ...consentService, clock, fetch: http.open('consentService') })),
         address,
+        findAddress,
         () => store.secrets.change(addressName, async known => (known === undefined ? address : undefined)),
       ),
       limits: { consentService },

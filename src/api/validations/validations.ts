@@ -123,7 +123,10 @@ export function createValidations(context: ApiContext, standings: Pick<Standings
     const { stream, subject } = await requireValidation(context, of)
     if (subject !== person) throw invalidInput('id of the validation to pay again: it is of another person')
     const before = await context.store.open(`${stream}/1/claims`)
-    if (before !== undefined && !areSameClaims(before, claims))
+    if (
+      before !== undefined &&
+      canonicalJson(before, { fractions: true }) !== canonicalJson(claims, { fractions: true })
+    )
       throw invalidInput('claims: they differ from those of the validation to pay again; use a new id without `again`')
     return { stream, message: { type: 'validation.repeat', data: { by } } }
   }
@@ -227,10 +230,6 @@ const notCharged = { code: 'NOT_CHARGED', title: 'A person found out that it was
 const resultLost = {
   code: 'CHARGED_WITHOUT_RESULT',
   title: 'A person found out that it was charged and its result is lost',
-}
-
-function areSameClaims(a: Json, b: Json): boolean {
-  return canonicalJson(a, { fractions: true }) === canonicalJson(b, { fractions: true })
 }
 
 function checkInput(input: ValidationInput): void {

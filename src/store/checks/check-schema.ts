@@ -65,7 +65,7 @@ function* findFileFaults(): Steps<string[]> {
   const byName = new Map(found.map(entry => [entry.name, entry]))
   const missing = [...ours].flatMap(([name, statement]) => {
     const entry = byName.get(name)
-    if (!entry) return `its ${kindOf(statement)} "${name}" is missing`
+    if (!entry) return `its ${statement.split(' ')[1]} "${name}" is missing`
     return plain(entry.sql ?? '') === statement ? [] : `its ${entry.type} "${name}" was changed`
   })
   const foreign = found.flatMap(({ type, name, table, sql }) => {
@@ -79,10 +79,6 @@ function* findFileFaults(): Steps<string[]> {
 /** Whether an index, trigger or view is on a table of ours, or names one. */
 function concernsOurs(table: string, sql: string): boolean {
   return [table, ...(sql.toLowerCase().match(/\w+/g) ?? [])].some(word => ours.has(word))
-}
-
-function kindOf(statement: string): string {
-  return statement.split(' ')[1] ?? ''
 }
 
 /** SQLite keeps a statement as it was written, but for the case of its first words. */
