@@ -56,6 +56,8 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'adapters/credentials/renewed-certificate.ts': 'the time limit of a vault is in real time',
       'store/database/own-files.ts': 'compares with times of the file system',
       'store/database/postgres-connection.ts': 'waits for a server in real time',
+      'engine/engine.ts': 'what is recorded at the end takes real time',
+      'store/checkpoints/checkpoints.ts': 'the last checkpoint takes real time',
       'store/database/postgres-pool.ts': 'waits for a connection in real time',
       'store/database/pool-watch.ts': 'waits for other processes on a server in real time',
       'store/database/server-time.ts': 'counts the time of a server on',

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'eventemitter3'
 import type { Machine } from '../machines/definition/machine.ts'
 import { canonicalJson } from '../proof/canonical-json.ts'
-import { monotonicClock, waitAtMost } from '../runtime/clock.ts'
+import { monotonicClock, systemClock, waitAtMost } from '../runtime/clock.ts'
 import { WorkInProgress } from '../runtime/work-in-progress.ts'
 import { AverbaError, closedError } from '../vocabulary/errors.ts'
 import type { EffectState, Fact, Json, PendingEffect, RecordedEvent } from '../vocabulary/message.ts'
@@ -51,7 +51,7 @@ const countedAs: Readonly<Partial<Record<EffectState, keyof AttemptCounts>>> = {
 
 const closeWaitMs = 15_000
 /** How long it waits for answers to be recorded: a server that is away may not say what became of a commit. */
-const answersWaitMs = 5_000
+const answersWaitMs = 2_000
 const restMs = 1_000
 /** How soon a caller looks whether another process has ended its call; then ever later, by a quarter of its wait. */
 const othersPoll = { firstMs: 50, growth: 1.25, maxMs: 1_000 }
@@ -118,7 +118,7 @@ export class Engine {
     if (this.#closing.signal.aborted) throw closedError()
   }
 
-  /** Runs work whose result a host waits for: closing waits for it without a limit, so it must heed the signal. */
+  /** Runs work whose result a host waits for: closing waits for it, so it must heed the signal. */
   answer<T>(give: (over: AbortSignal) => Promise<T>): Promise<T> {
     const answer = give(this.#waitOver.signal).finally(() => this.#answers.delete(answer))
     this.#answers.add(answer)
@@ -339,7 +339,7 @@ export class Engine {
     this.#closing.abort()
     await this.#work.waitForAll(this.#parts.clock, closeWaitMs, 'work in progress to end')
     this.#waitOver.abort()
-    await waitAtMost(this.#parts.clock, answersWaitMs, Promise.allSettled(this.#answers))
+    await waitAtMost(systemClock, answersWaitMs, Promise.allSettled(this.#answers))
     this.#emitter.removeAllListeners()
   }
 }

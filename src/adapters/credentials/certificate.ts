@@ -117,7 +117,7 @@ function orderChain(pem: string, key: string, now: number): string {
   const certs = pem.match(certificateBlock) ?? []
   const left = pem.replace(certificateBlock, '').split('-----BEGIN ').slice(1)
   // One that is cut is not left out: TLS refuses it.
-  if (certs.length < 2 || left.some(each => !each.includes('KEY-----'))) return pem
+  if (certs.length < 2 || left.some(each => each.split('-----')[0]?.endsWith('CERTIFICATE'))) return pem
   const own = createPrivateKey(key)
   const ranks = new Map(certs.map(cert => [cert, rankCertificate(cert, own, now)]))
   return certs.toSorted((a, b) => (ranks.get(b) ?? 0) - (ranks.get(a) ?? 0)).join('\n')

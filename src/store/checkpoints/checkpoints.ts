@@ -1,7 +1,7 @@
 import { parseCheckpoint, type Signer, signCheckpoint } from '../../proof/note.ts'
 import { beganType, logStream, resumedType } from '../../proof/recorded-header.ts'
 import { anchorBytesMax, anchorTooLong, isStampOf, readTimeStamp } from '../../proof/verify-checkpoints.ts'
-import { type Clock, waitAtMost } from '../../runtime/clock.ts'
+import { type Clock, systemClock, waitAtMost, withinTime } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { isWithin } from '../../vocabulary/instant.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
@@ -116,8 +116,8 @@ const eventsMax = 10_000
 const everyMs = 60_000
 /** How long closing and exporting wait for an anchor. */
 const anchorWaitMs = 5_000
-/** How long a process that closes waits for its last checkpoint. */
-const closeWaitMs = 5_000
+/** How long a process that closes waits for its last checkpoint, in real time, as a database does. */
+const closeWaitMs = 3_000
 
 /** Makes checkpoints as the log grows and when it closes. Writes each to the high-water mark after its commit. */
 export class Checkpointer {
@@ -227,9 +227,9 @@ export class Checkpointer {
   async close(): Promise<number> {
     const { onTrouble } = this.#parts
     // A process that appended nothing does not wait for the database.
-    const make = async () => (this.#position > this.#size ? this.make() : undefined)
-    const made = this.#last.then(make).catch(error => onTrouble('the last checkpoint could not be made', error))
-    await waitAtMost(this.#parts.clock, closeWaitMs, made)
+    const make = () => this.#last.then(async () => void (this.#position > this.#size && (await this.make())))
+    const onFailed = (error: unknown) => onTrouble('the last checkpoint could not be made', error)
+    await withinTime(systemClock, closeWaitMs, make).catch(onFailed)
     await this.waitForAnchors()
     return this.#size
   }

@@ -51,12 +51,12 @@ function* changesOf(event: RecordedHeader): Iterable<Statement> {
 }
 
 function setCallState(effect: unknown, state: unknown, settledAt: number | null): Statement {
-  return { sql: updateCallState, parameters: [state, settledAt, effect].map(storable) }
+  return { sql: updateCallState, parameters: [storable(state), settledAt, storable(effect)] }
 }
 
 /** No server stores the character NUL, nor SQLite an object. */
-function storable(value: unknown): unknown {
-  if (value === null || typeof value === 'number') return value
+function storable(value: unknown): string | number {
+  if (typeof value === 'number') return value
   return typeof value === 'string' ? value.replaceAll('\0', '') : ''
 }
 
