@@ -32,8 +32,6 @@ export async function routeSubscriptions(
   const targets: AddressedMessage[] = []
   const withOurSecrets: string[] = []
   for (const row of rows) {
-    // What became of a call that was to bring our secrets, only a process that has them can tell.
-    if (!declarations.isDeclared(row.evento) && (row.state === 'registering' || row.state === 'changing')) continue
     const listed = list.find(each => each.remoteId === row.remote_id)
     const message = listed ? await observe(row, listed) : await adopt(row, list)
     if (message.type !== 'subscription.miss' && message.data.generation !== null) withOurSecrets.push(row.evento)
@@ -127,8 +125,10 @@ function createListMessages(
   async function toReading(row: SubscriptionRow, listed: ListedSubscription): Promise<SubscriptionReading> {
     const { evento } = row
     const { remoteId, evento: shown, endpoint, isDeleted, deletedAt, lastSuccessAt, registeredAt } = listed
-    // A process that does not declare the event knows no secrets: what was known stays.
-    const known = row.secrets_are_ours === 1 ? row.generation : null
+    // A process that does not declare the event knows no secrets: what was known stays. A lost call ends by the rest.
+    const isWaiting = row.state === 'registering' || row.state === 'changing'
+    const held = row.secrets_are_ours === 1 ? row.generation : null
+    const known = isWaiting ? await ourSecrets.generationOf(evento) : held
     const generation = declarations.isDeclared(evento) ? await ourSecrets.generationIn(evento, listed) : known
     const times = { deletedAt, lastSuccessAt, registeredAt, readAt: toInstant(clock.now()) }
     return { remoteId, evento: shown, endpoint, generation, isDeleted, ...times }
