@@ -57,7 +57,7 @@ export function checkPending(pending: readonly ForeignCount[], left: readonly st
   if (left.length === 0) return { ok: parked === 0, detail: summary }
   const waiting = `${left.length} due calls are of another address, service or declaration (first: ${left[0]})`
   const advice =
-    'run a process configured for it, name the former address in knownAs if the service has moved, or give them up with effects.withdraw or effects.park'
+    'run a process configured for it, name the former address in knownAs if the service has moved, end them with effects.withdraw, or hold them with effects.park'
   return { ok: false, detail: `${summary}; ${waiting}: ${advice}` }
 }
 

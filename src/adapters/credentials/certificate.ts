@@ -105,7 +105,7 @@ function tryRead<T>(prefix: string, what: string, work: () => T, why = `its ${wh
   } catch (cause) {
     throw new AverbaError('MISCONFIGURED', `${prefix}: ${why}`, {
       cause,
-      hint: 'Give PEM text, and the passphrase when the key is encrypted',
+      hint: 'Give the whole PEM text, and the passphrase when the key is encrypted',
     })
   }
 }

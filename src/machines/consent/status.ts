@@ -62,6 +62,7 @@ export function statusBy(
   const isActive = historyStatus === 'ATIVO'
   const undated = history.filter(({ since }) => since === null)
   if (undated.some(entry => !isActive || isEnd(entry))) return 'unknown'
+  // Instants sort as texts.
   const dated = history
     .filter(({ since }) => since !== null)
     .toSorted(({ since: a }, { since: b }) => (a ?? '').localeCompare(b ?? ''))

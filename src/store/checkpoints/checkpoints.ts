@@ -227,7 +227,10 @@ export class Checkpointer {
   async close(): Promise<number> {
     const { onTrouble } = this.#parts
     // A process that appended nothing does not wait for the database.
-    const make = () => this.#last.then(async () => void (this.#position > this.#size && (await this.make())))
+    const make = async () => {
+      await this.#last
+      if (this.#position > this.#size) await this.make()
+    }
     const onFailed = (error: unknown) => onTrouble('the last checkpoint could not be made', error)
     await withinTime(systemClock, closeWaitMs, make).catch(onFailed)
     await this.waitForAnchors()

@@ -136,11 +136,8 @@ class RowCheck {
     for (const { name, owner, key } of header.parts) {
       if (key === undefined) continue
       const part = parts.find(each => each.name === name)
-      const keys = db
-        .selectFrom('owner_key')
-        .select('commitment')
-        .where('owner', '=', owner.replaceAll('\0', ''))
-        .where('epoch', '>', 0)
+      const named = owner.replaceAll('\0', '')
+      const keys = db.selectFrom('owner_key').select('commitment').where('owner', '=', named).where('epoch', '>', 0)
       const made = part ?? (yield* first(keys))
       if (made && key !== Buffer.from(made.commitment ?? []).toString('hex'))
         this.#faults.add('keys', `the key of "${owner}" is not the one that was made at ${position}`)

@@ -59,7 +59,7 @@ const edits = {
   followerBeyond: "insert into follower (name, position, is_parked, attempts, reason) values ('x', 99999, 0, 0, '')",
   otherTree: 'update head set frontier = zeroblob(length(frontier))',
 }
-const changed = `replace(header, '"causedBy":', '"cancels":5,"causedBy":')`
+const changed = `replace(header, '"causedBy":', '"cancels":5,"settles":{"effect":{"toString":1}},"causedBy":')`
 const firstReceipt = 'where command_id = (select min(command_id) from receipt)'
 const person = "kind = 'cpf'"
 
