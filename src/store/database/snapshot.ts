@@ -43,38 +43,33 @@ export class Snapshot implements Reading {
   static async open(path: string, displayName = path): Promise<Snapshot> {
     requireFile(path)
     if (!existsSync(path)) throw notFoundError(path, displayName)
-    return wrapSqliteErrors(displayName, () => {
-      const database = openDatabase(path, { readOnly: true })
-      try {
-        const id = readValue(database, 'pragma application_id')
-        // Read before the id is checked: a file cut off within its header must count as damaged.
-        const tables = readValue(database, 'select count(*) from sqlite_schema')
-        if (id !== applicationId)
-          throw new AverbaError('NOT_OURS', `Cannot open "${displayName}": it is not a log of averba`, {
-            hint: 'Name the file of a log, or a backup of one',
-          })
-        if (tables === 0) {
-          throw new AverbaError('NOT_FOUND', `Cannot open "${displayName}": the file holds no log`, {
-            hint: 'If a log was there, restore a backup of it with averba restore',
-          })
-        }
-        // A view in the place of a table could compute for ever.
-        const found = readColumn(database, "select name from sqlite_schema where type = 'view'")
-        const replaced = tableNames.find(name => found.includes(name))
-        if (replaced !== undefined)
-          throw new AverbaError('CORRUPT', `Cannot open "${displayName}": its view "${replaced}" was changed`, {
-            hint: 'Find out who changed the file, and restore a backup beside it',
-          })
-        for (const [name, value] of Object.entries(requiredPragmas)) run(database, `pragma ${name} = ${value}`)
-        const snapshot = new Snapshot(path, displayName, database)
-        database.exec('begin')
-        snapshot.#run(() => readTablesVersion(displayName))
-        return snapshot
-      } catch (error) {
-        database.close()
-        throw error
+    const toSnapshot = (database: DatabaseSync) => {
+      const id = readValue(database, 'pragma application_id')
+      // Read before the id is checked: a file cut off within its header must count as damaged.
+      const tables = readValue(database, 'select count(*) from sqlite_schema')
+      if (id !== applicationId)
+        throw new AverbaError('NOT_OURS', `Cannot open "${displayName}": it is not a log of averba`, {
+          hint: 'Name the file of a log, or a backup of one',
+        })
+      if (tables === 0) {
+        throw new AverbaError('NOT_FOUND', `Cannot open "${displayName}": the file holds no log`, {
+          hint: 'If a log was there, restore a backup of it with averba restore',
+        })
       }
-    })
+      // A view in the place of a table could compute for ever.
+      const found = readColumn(database, "select name from sqlite_schema where type = 'view'")
+      const replaced = tableNames.find(name => found.includes(name))
+      if (replaced !== undefined)
+        throw new AverbaError('CORRUPT', `Cannot open "${displayName}": its view "${replaced}" was changed`, {
+          hint: 'Find out who changed the file, and restore a backup beside it',
+        })
+      for (const [name, value] of Object.entries(requiredPragmas)) run(database, `pragma ${name} = ${value}`)
+      const snapshot = new Snapshot(path, displayName, database)
+      database.exec('begin')
+      snapshot.#run(() => readTablesVersion(displayName))
+      return snapshot
+    }
+    return wrapSqliteErrors(displayName, () => openDatabase(path, { readOnly: true }, toSnapshot))
   }
 
   async read<T>(steps: () => Steps<T>): Promise<T> {
@@ -176,12 +171,10 @@ export class Snapshot implements Reading {
         }),
       )
     wrapSqliteErrors(displayName, () => {
-      const copy = openDatabase(path)
-      try {
+      openDatabase(path, {}, copy => {
         run(copy, 'pragma journal_mode = delete')
-      } finally {
         copy.close()
-      }
+      })
     })
   }
 

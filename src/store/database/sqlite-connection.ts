@@ -32,6 +32,19 @@ import { sqlWords, TablesRead } from './tables-read.ts'
 export const lockTryMs = 10
 const lockTriesMax = 250
 
+/** Repeats work that another process holds up, until it `hasLock`. */
+export async function retryWhileBusy<T>(work: () => T, hasLock = () => false): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return work()
+    } catch (error) {
+      if (!hasCode(error, 'STORE_BUSY') || hasLock() || tries >= lockTriesMax) throw error
+    }
+    // Real time, even when a simulated clock drives this process: the other process holds the lock in real time.
+    await systemClock.sleep(lockTryMs)
+  }
+}
+
 /** A SQLite database, open in this process. */
 export class SqliteConnection implements Connection {
   readonly dialect = 'sqlite'
@@ -63,18 +76,12 @@ export class SqliteConnection implements Connection {
       hasLock = true
       return steps()
     }
-    for (let tries = 1; ; tries++) {
-      try {
-        this.#checkOpen()
-        this.#files?.check()
-        return this.#runTransaction('begin immediate', lockedSteps)
-      } catch (error) {
-        const isBusy = hasCode(error, 'STORE_BUSY')
-        if (hasLock || !isBusy || tries >= lockTriesMax) throw error
-      }
-      // Real time, even when a simulated clock drives this process: the other process holds the lock in real time.
-      await systemClock.sleep(lockTryMs)
+    const attempt = () => {
+      this.#checkOpen()
+      this.#files?.check()
+      return this.#runTransaction('begin immediate', lockedSteps)
     }
+    return retryWhileBusy(attempt, () => hasLock)
   }
 
   async read<T>(steps: () => Steps<T>): Promise<T> {

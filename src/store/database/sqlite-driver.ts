@@ -12,15 +12,15 @@ const cacheKib = 16_000
 /** How long opening waits for a lock, blocking the event loop. */
 const timeout = 2_000
 
-/** Opens a file. Loads SQLite on first use. */
-export function openDatabase(path: string, options: DatabaseSyncOptions = {}): DatabaseSync {
+/** Opens a file, and closes it when `use` fails. Loads SQLite on first use. */
+export function openDatabase<T>(path: string, options: DatabaseSyncOptions, use: (database: DatabaseSync) => T): T {
   requireNode()
   const { DatabaseSync } = loadSqlite()
   // As an absolute path: SQLite takes a name that begins with "file:" for an address with options.
   const database = new DatabaseSync(path === inMemory ? path : resolve(path), { timeout, ...options })
   try {
     run(database, `pragma cache_size = -${cacheKib}`)
-    return database
+    return use(database)
   } catch (error) {
     database.close()
     throw error

@@ -6,7 +6,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { requireFile } from '../../vocabulary/file-errors.ts'
 import type { Connection } from './connection.ts'
 import { applicationId } from './migrations.ts'
-import { lockTryMs, SqliteConnection, wrapSqliteErrors } from './sqlite-connection.ts'
+import { lockTryMs, retryWhileBusy, SqliteConnection, wrapSqliteErrors } from './sqlite-connection.ts'
 import { inMemory, openDatabase, readValue, run } from './sqlite-driver.ts'
 
 /**
@@ -22,18 +22,16 @@ export async function openSqlite(path: string): Promise<Connection> {
   if (path !== inMemory && !existsSync(dirname(path))) {
     throw new AverbaError('STORE_UNSAFE', `Cannot open "${path}": its folder does not exist`)
   }
-  return wrapSqliteErrors(path, () => {
-    if (path !== inMemory) createEmptyFile(path)
-    const database = openDatabase(path)
-    try {
-      checkOwner(database, path)
-      if (path !== inMemory) checkNotCutOff(database, path)
-      setPragmas(database, path)
-      run(database, `pragma busy_timeout = ${lockTryMs}`)
-    } catch (error) {
-      database.close()
-      throw error
-    }
+  // SQLite waits for no lock while it changes a new file to WAL: another process may be doing the same.
+  return retryWhileBusy(() => wrapSqliteErrors(path, () => openOnce(path)))
+}
+
+function openOnce(path: string): Connection {
+  if (path !== inMemory) createEmptyFile(path)
+  return openDatabase(path, { timeout: lockTryMs }, database => {
+    checkOwner(database, path)
+    if (path !== inMemory) checkNotCutOff(database, path)
+    setPragmas(database, path)
     return new SqliteConnection(path, database)
   })
 }

@@ -175,14 +175,12 @@ function removeEmptyStore(path: string): void {
 
 function isEmptyStore(path: string): boolean {
   try {
-    const database = openDatabase(path, { readOnly: true })
-    try {
+    return openDatabase(path, { readOnly: true }, database => {
       const id = readValue(database, 'pragma application_id')
       const tables = readValue(database, 'select count(*) from sqlite_schema')
-      return tables === 0 && (id === applicationId || id === 0)
-    } finally {
       database.close()
-    }
+      return tables === 0 && (id === applicationId || id === 0)
+    })
   } catch {
     // Not a readable database: do not remove it.
     return false

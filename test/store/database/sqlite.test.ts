@@ -41,17 +41,13 @@ const askViews = async (path = ':memory:') => {
 }
 
 describe('a SQLite file', () =>
-  storeConformance({ describe, test, expect }, () => {
-    const path = temporaryStore()
-    return () => openSqlite(path)
-  }))
+  storeConformance({ describe, test, expect }, () => openSqlite.bind(undefined, temporaryStore())))
 describe('memory', () =>
   storeConformance({ describe, test, expect }, () => () => openSqlite(':memory:'), { isShared: false, isKept: false }))
 
 test('a file is opened with synchronous=FULL', async () => {
   const { database } = await open(temporaryStore())
-  const pragmas = ['synchronous', 'secure_delete', 'cell_size_check', 'trusted_schema']
-  const select = `select * from ${pragmas.map(name => `pragma_${name}`).join(', ')}`
+  const select = 'select * from pragma_synchronous, pragma_secure_delete, pragma_cell_size_check, pragma_trusted_schema'
   const rows = await database.readOnly(CompiledQuery.raw(select))
   expect(rows).toEqual([{ synchronous: 2, secure_delete: 1, cell_size_check: 1, trusted_schema: 0 }])
 })
@@ -81,15 +77,22 @@ test('a store opened through a dangling link is created at the target with mode 
   expect(lstatSync(path).isSymbolicLink()).toBe(true)
 })
 
+test('opening waits for a lock that another program holds on a new file', async () => {
+  const path = temporaryStore()
+  using other = new DatabaseSync(path)
+  other.exec('begin immediate')
+  const opening = openSqlite(path)
+  other.exec('rollback')
+  await (await opening).close()
+})
+
 test('steps that throw STORE_BUSY are not run again', async () => {
   const { connection } = await connect()
-  let runs = 0
-  const busy = connection.transact(() => {
-    runs += 1
+  const steps = vi.fn(() => {
     throw new AverbaError('STORE_BUSY', 'another process is doing it')
   })
-  await expect(busy).rejects.toMatchObject({ code: 'STORE_BUSY' })
-  expect(runs).toBe(1)
+  await expect(connection.transact(steps)).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  expect(steps).toHaveBeenCalledOnce()
 })
 
 test('a full disk within an attempt fails the whole transaction', async () => {
@@ -233,11 +236,10 @@ describe('a file is not opened', () => {
 
 test('a transaction whose first look at the file fails is over', async () => {
   const { ask } = await connect()
-  const get = vi.spyOn(StatementSync.prototype, 'get').mockImplementationOnce(() => {
+  using _get = vi.spyOn(StatementSync.prototype, 'get').mockImplementationOnce(() => {
     throw new Error('the disk')
   })
   await expect(ask('select 1 as a')).rejects.toThrow('the disk')
-  get.mockRestore()
   expect(await ask('select 1 as a')).toEqual([{ a: 1 }])
 })
 
@@ -246,7 +248,7 @@ test('a statement is prepared anew when another process has changed its table', 
   const select = () => ask('select * from t')
   useDatabase(path, database => database.exec('create table t (a, b); insert into t values (1, 2)'))
   expect(await select()).toEqual([{ a: 1, b: 2 }])
-  const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
+  using prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
   const prepared = () => prepare.mock.calls.filter(([sql]) => sql === 'select * from t').length
   await select()
   expect(prepared()).toBe(0)
@@ -254,7 +256,6 @@ test('a statement is prepared anew when another process has changed its table', 
   expect(await select()).toEqual([{ a: 1, b: 2, c: 3 }])
   // By itself SQLite would give Node 22 and Deno the columns of the former table.
   expect(prepared()).toBe(1)
-  prepare.mockRestore()
 })
 
 test('a host’s parameter that SQLite does not know is refused, and a statement that writes', async () => {
@@ -292,9 +293,11 @@ test('a statement of a host may have comments before it and behind its semicolon
 test('a file in which another process makes its log while it is opened is not taken for a strange one', async () => {
   const path = temporaryStore()
   const real = DatabaseSync.prototype.prepare
-  const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
   let isMade = false
-  prepare.mockImplementation(function (this: DatabaseSync, sql: string) {
+  using _prepare = vi.spyOn(DatabaseSync.prototype, 'prepare').mockImplementation(function (
+    this: DatabaseSync,
+    sql: string,
+  ) {
     if (!isMade && sql.includes('sqlite_schema')) {
       isMade = true
       useDatabase(path, other => other.exec(migrationsFrom(0, 'sqlite').join(';')))
@@ -303,7 +306,6 @@ test('a file in which another process makes its log while it is opened is not ta
   })
   await connect(path)
   expect(isMade).toBe(true)
-  prepare.mockRestore()
 })
 
 test('a path is never taken for an address', async () => {
