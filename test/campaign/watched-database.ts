@@ -14,7 +14,7 @@ export function watchDatabases(watch: Watch | undefined): void {
 }
 
 const watches = new WeakMap<DatabaseSync, Watch>()
-const prepare = DatabaseSync.prototype.prepare
+const { prepare, close } = DatabaseSync.prototype
 
 /** The driver and its files are real. Only these statements are wrapped, so that the process can crash there. */
 DatabaseSync.prototype.prepare = function prepareWatched(this: DatabaseSync, sql: string) {
@@ -30,4 +30,10 @@ DatabaseSync.prototype.prepare = function prepareWatched(this: DatabaseSync, sql
     return result
   }
   return statement
+}
+
+/** A statement holds its database, which holds the engine by its watch, which holds the statement: nothing is freed. */
+DatabaseSync.prototype.close = function closeWatched(this: DatabaseSync) {
+  watches.delete(this)
+  close.call(this)
 }
