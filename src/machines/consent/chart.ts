@@ -53,13 +53,10 @@ const onlyFrom = (status: string) =>
 const changeEnds = <const G extends string>(guard: G) =>
   each(showingTypes, [{ guard, target: 'none', actions: 'forgetChange' }, {}])
 const endings = ['NEGADO', 'REVOGADO'] as const
-/** Events that request a full reading, and others that request one unless one is open. */
-const readTypes = [
-  ...(['consent.detailRequested', 'consent.changeDeclined'] as const),
-  ...(['consent.changeLost', 'consent.changeContradicted'] as const),
-]
+/** Events that may request a full reading: not while one is open. */
 const perhapsReadTypes = [
-  ...(['consent.appeared', 'consent.changeSeen'] as const),
+  ...(['consent.appeared', 'consent.changeSeen', 'consent.changeDeclined'] as const),
+  ...(['consent.changeLost', 'consent.changeContradicted'] as const),
   ...(['consent.changeWithheld', 'consent.endWithdrawn'] as const),
 ]
 const perhapsRead = { guard: 'requestsReading', target: '.requested' } as const
@@ -106,13 +103,13 @@ export const chart = setup({
     })),
     keepRefusal: assign({ refusedEnd: ({ context }) => context.asked, asked: null, askedAt: null, lostAt: null }),
     // Readings ask again for an approval until then.
-    noteGivenUp: keep('consent.changeWithheld', ({ data }, { askedUntil }) => ({
-      askedUntil: data.isGivenUp ? null : askedUntil,
+    noteGivenUp: keep('consent.changeWithheld', ({ data }, { askedUntil, askedAt }) => ({
+      ...{ askedUntil: data.isGivenUp ? null : askedUntil, lostAt: askedAt },
     })),
     wantEnd: keep('consent.changeRequested', ({ data: { askedAt = null } }) => ({ endWantedAt: askedAt })),
     forgetEnd: assign({ endWantedAt: null }),
-    keepLoss: keep(['consent.changeLost', 'consent.changeContradicted'], ({ data }) => ({
-      lostAt: data.lostAt ?? null,
+    keepLoss: keep(['consent.changeLost', 'consent.changeContradicted'], ({ data }, { askedAt }) => ({
+      lostAt: data.lostAt ?? askedAt,
     })),
     forgetChange: assign({ asked: null, askedAt: null, lostAt: null }),
     keepLapse: keep('consent.lapsed', ({ data }) => ({ lapsed: data.expiresAt })),
@@ -292,7 +289,7 @@ export const chart = setup({
       description: 'Whether a full reading was requested and has not ended.',
       initial: 'none',
       on: {
-        ...each(readTypes, '.requested'),
+        'consent.detailRequested': '.requested',
         ...each(perhapsReadTypes, [perhapsRead, {}]),
         'consent.described': [perhapsRead, { target: '.none' }],
         ...each(['consent.readDeclined', 'consent.readGivenUp'], '.none'),
@@ -315,8 +312,7 @@ export const chart = setup({
               ...(['consent.changeRequested', 'consent.changeNotMade', 'consent.answeredLate'] as const),
               ...(['consent.described', 'consent.readDeclined'] as const),
               ...(['consent.readGivenUp', 'consent.used', 'consent.useRefused'] as const),
-              'consent.changeRepeated',
-              ...readTypes,
+              ...(['consent.changeRepeated', 'consent.detailRequested'] as const),
               ...perhapsReadTypes,
             ),
             'consent.erased': 'erased',

@@ -62,12 +62,18 @@ export function readConsent({ consent, subject }: Pick<ConsentView, 'consent' | 
  */
 export function listed(held: ConsentView, given: ListedConsent, isOld: boolean): readonly ConsentEvent[] {
   if (held.isUnknown) return held.isVanished && isOld ? [] : appeared(held, given)
-  const amended = isOld ? [] : amendment(held, given)
-  const differs = given.status !== held.reading.status || (isOld && amendment(held, given).length > 0)
-  if (differs) return [...amended, ...doubt(held, given.status, given.askedAt, isOld)]
+  const others = amendment(held, given)
+  const amended = isOld || isLater(given.expiresAt, held.reading.expiresAt) ? [] : others
+  if (given.status !== held.reading.status || amended.length < others.length)
+    return [...amended, ...doubt(held, given.status, given.askedAt, isOld)]
   // What could not be read can be read again, and has not changed.
   if (held.shown === 'unreadable' && !isOld) return [...amended, confirmed(given.status)]
   return [...amended, ...readAgain(held, given.askedAt)]
+}
+
+/** Checks that an expiry puts off another one: a list alone does not. */
+function isLater(expiresAt: Instant | null, than: Instant | null): boolean {
+  return than !== null && (expiresAt === null || expiresAt > than)
 }
 
 /** The events of a list that shows a consent unreadably, or of an old one that lacks it. */
@@ -125,8 +131,7 @@ function doubt(
 ): readonly ConsentEvent[] {
   const isKnown = held.isUncertain && caution(status) <= caution(held.shown === 'unreadable' ? null : held.shown)
   if (isKnown) return readAgain(held)
-  const event = seen({ status, askedAt, isOld })
-  return [held.isReadingPending ? event : { ...event, effects: [readConsent(held)] }]
+  return [{ ...seen({ status, askedAt, isOld }), ...readOnce(held) }]
 }
 
 /** Requests a full reading of a consent with an open question unless one is pending. */
@@ -277,6 +282,11 @@ function laterReading(held: ConsentView, since: Instant | null): Effect {
   return readConsent(held, since === null ? undefined : toInstant(fromInstant(since) + lateChangeMs))
 }
 
+/** Requests a full reading, a minute after an instant if one is given, unless one is pending. */
+function readOnce(held: ConsentView, since: Instant | null = null): { readonly effects?: readonly Effect[] } {
+  return held.isReadingPending ? {} : { effects: [laterReading(held, since)] }
+}
+
 /** The next reading after an old one. After three in a row it waits, since two engines may disturb each other. */
 function nextReading(held: ConsentView, askedAt: Instant | undefined): Effect {
   return laterReading(held, held.oldReadings + 1 < oldReadingsMax ? null : (askedAt ?? null))
@@ -284,17 +294,21 @@ function nextReading(held: ConsentView, askedAt: Instant | undefined): Effect {
 
 function appeared(held: ConsentView, given: ListedConsent): readonly ConsentEvent[] {
   const { consent, subject, askedAt } = given
+  const { reading, statusAt, isVanished } = held
   const data = { consent, subject, ...readingIn(given), ...(askedAt !== undefined && { askedAt }) }
   const whose = { ...held, consent, subject }
+  // A list alone reopens no end: what showed it counts until a full reading.
+  const isReopened = isVanished && !isOpen(reading.status) && isOpen(given.status)
   // Only a full reading shows whether somebody approved it after its end was asked for.
-  const isDue = (held.isUncertain || (held.isEndWanted && isOpen(given.status))) && !held.isReadingPending
-  const effects = isOutcomeUnknown(held) ? [laterReading(whose, held.lostAt)] : isDue ? [readConsent(whose)] : []
+  const isDue = held.isUncertain || isReopened || (held.isEndWanted && isOpen(given.status))
+  const effects = isOutcomeUnknown(held) ? readOnce(whose, held.lostAt) : isDue ? readOnce(whose) : {}
   const isResolved = held.change === 'lost' && endsOpenChange(held, { status: given.status })
   const event: ConsentEvent = {
-    ...{ type: 'consent.appeared', data, ...(held.isVanished && { anomaly: 'it had vanished' }) },
-    ...(isResolved ? resolution(given.status === held.asked) : effects.length > 0 && { effects }),
+    ...{ type: 'consent.appeared', data, ...(isVanished && { anomaly: 'it had vanished' }) },
+    ...(isResolved ? resolution(given.status === held.asked) : effects),
   }
-  return [event]
+  const end = seen({ status: reading.status, askedAt: statusAt ?? undefined })
+  return isReopened ? [event, { ...end, ...(isResolved && effects) }] : [event]
 }
 
 function described(
@@ -338,7 +352,9 @@ export function answered(held: ConsentView, given: ConsentReading & AnsweredChan
   }
   // If the consent is not listed, only the status counts: the next list that shows it has the rest.
   const amended = held.isVanished ? [] : amendment(held, given)
-  return [...amended, answer(held, status, askedAt), ...stillShown(held, status)]
+  const event = answer(held, status, askedAt)
+  // One that contradicts ends no doubt.
+  return [...amended, event, ...(event.type === 'consent.changeContradicted' ? [] : stillShown(held, status))]
 }
 
 function answer(held: ConsentView, status: ConsentStatus, askedAt: Instant | undefined): ConsentEvent {
@@ -346,10 +362,9 @@ function answer(held: ConsentView, status: ConsentStatus, askedAt: Instant | und
   const at = askedAt !== undefined && { askedAt }
   if (asked !== null && status !== asked && !endsChange(asked, status)) {
     // The service may have answered from a copy that is behind, so the reading waits.
-    const dueAt = askedAt === undefined ? undefined : toInstant(fromInstant(askedAt) + lateChangeMs)
     const data = { status, ...(askedAt !== undefined && { lostAt: askedAt }) }
     const anomaly = `the service was asked for ${asked}, and answered ${status}`
-    return { type: 'consent.changeContradicted', data, anomaly, effects: [readConsent(held, dueAt)] }
+    return { type: 'consent.changeContradicted', data, anomaly, ...readOnce(held, askedAt) }
   }
   if (isVanished) {
     const data = { status, by: 'us', held: reading.status, isVanished, ...at } as const
@@ -366,20 +381,19 @@ export function refused(
 ): ConsentEvent {
   if (!isUnderWay(held, asked)) return late(asked, null)
   const data = { httpStatus, ...(held.asked !== null && { asked: held.asked }) }
-  return { type: 'consent.changeDeclined', data, effects: [readConsent(held)] }
+  return { type: 'consent.changeDeclined', data, ...readOnce(held) }
 }
 
 /** The event when an end is no longer wanted. A reading shows whether one that was sent before was made. */
 export function withdrawn(held: ConsentView, data: WithdrawnEnd): ConsentEvent {
-  const isRead = data.sentBefore && !held.isUnknown && !held.isReadingPending
-  return { type: 'consent.endWithdrawn', data, ...(isRead && { effects: [readConsent(held)] }) }
+  const isRead = data.sentBefore && !held.isUnknown
+  return { type: 'consent.endWithdrawn', data, ...(isRead && readOnce(held)) }
 }
 
 /** The event when a change is not sent any more. A wanted end is asked for again after the reading that it needs. */
 export function withheld(held: ConsentView, data: WithheldChange): ConsentEvent {
   const isAsked = held.isEndWanted || isMaybeMade(held, data)
-  const isRead = isAsked && !held.isUnknown && !held.isReadingPending
-  return { type: 'consent.changeWithheld', data, ...(isRead && { effects: [readConsent(held)] }) }
+  return { type: 'consent.changeWithheld', data, ...(isAsked && !held.isUnknown && readOnce(held)) }
 }
 
 /** The event when the answer to a change was lost. Requests a full reading, unless one already showed the outcome. */
@@ -391,7 +405,7 @@ export function lost(
     const isDone = status !== undefined && held.statusesSinceRequest.includes(status)
     return { ...late(status, null), ...resolution(isDone) }
   }
-  return { type: 'consent.changeLost', data: lostAt === undefined ? {} : { lostAt }, effects: [readConsent(held)] }
+  return { type: 'consent.changeLost', data: lostAt === undefined ? {} : { lostAt }, ...readOnce(held) }
 }
 
 /** Checks that this change is still open: another one may have been requested since. */

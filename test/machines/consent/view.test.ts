@@ -9,10 +9,17 @@ import type { Message } from '../../../src/vocabulary/message.ts'
 import { eventsOf } from '../explore.ts'
 import { namedSamples } from '../samples.ts'
 
-const sampled = namedSamples.find(({ name }) => name === 'consent')?.messages ?? []
 const reading = { createdAt: '2026-11-20T12:00:00.000Z', expiresAt: null, controller: null }
 const statuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO']
 const times = ['2026-11-20T15:00:00.000Z', '2026-11-20T15:02:00.000Z']
+/** Every message says when it was sent. */
+const sampled = (namedSamples.find(({ name }) => name === 'consent')?.messages ?? []).map(message => ({
+  ...message,
+  data: { askedAt: times[0], ...Object(message.data) },
+}))
+/** A revocation between the two times, and what came after it. */
+const history = (status: string) =>
+  ['ATIVO', 'REVOGADO', status].map((each, n) => ({ status: each, since: `2026-11-20T15:01:0${n}.000Z` }))
 /** What is asked for and shown, at one time or another. */
 const timed: Message[] = times.flatMap(askedAt => [
   ...['approve', 'deny', 'revoke'].flatMap(verb =>
@@ -21,6 +28,7 @@ const timed: Message[] = times.flatMap(askedAt => [
   ...statuses.flatMap(status => [
     { type: 'consent.observe', data: { ...reading, status, consent: 'c', subject: 's', askedAt } },
     { type: 'consentService.statusChanged', data: { ...reading, status, asked: 'REVOGADO', askedAt } },
+    { type: 'consentService.consentRead', data: { ...reading, status, history: history(status), askedAt } },
   ]),
 ])
 
@@ -55,16 +63,9 @@ test('the row of a consent says what its chart knows, whatever happens in which 
         for (const event of eventsOf(consentMachine, state, each)) {
           version += 1
           state = consentMachine.evolve(state, event)
-          const recorded = {
-            ...event,
-            id: `c/${version}`,
-            position: version,
-            version,
-            stream: 'consent-c',
-            at: times[0],
-          }
+          const place = { id: `c/${version}`, position: version, version, stream: 'consent-c', at: times[0] }
           const since = row?.end_wanted_at ?? null
-          row = consents.fold(row, recorded as never) as ConsentRow | undefined // Recorded as the machine decided.
+          row = consents.fold(row, { ...event, ...place } as never) as ConsentRow | undefined // Recorded as the machine decided.
           if (row === undefined) continue
           expect(row).toMatchObject(knownByChart(state as ConsentChartState))
           const { data, end } = (state as ConsentChartState).value

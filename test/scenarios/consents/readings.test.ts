@@ -52,6 +52,9 @@ describe('an answer to a change that comes after a reading', () => {
     'and is lost does not end that doubt either': `
       PENDENTE: changes made, hold changes back, begin approve, list, hold changes, begin revoke, changes now,
       use uncertain, open 1, approve settled, use uncertain, open 2, revoke settled, shown REVOGADO known`,
+    'and shows another status, while the consent is unlisted and in doubt, is asked for again': `
+      full, sync, details 503, hold changes back, changes answered ATIVO, begin revoke, lists as PENDENTE, 1 s, list,
+      lists empty, 1 s, list, open 1, 1 s, all now, 3 × (1 h; sync; settle), is revoked, shown REVOGADO known`,
   })
 })
 
@@ -82,6 +85,12 @@ describe('an older copy does not undo within a minute', () => {
     'an end from a list, although the consent was once unlisted since': `
       ${read}, person REVOGADO, details 503, sync, 5 s, lists empty, sync, 5 s, lists old, sync, is revoked,
       lists now, sync, is revoked`,
+    'a recorded end, although the consent was once unlisted since': `
+      full, sync, 1 h, copy, person REVOGADO, sync, is revoked, 5 s, lists empty, sync, 5 s, lists old, sync,
+      is revoked, use revoked, lists now, sync, shown REVOGADO known`,
+    'an expiry that was shortened': `
+      full, sync, copy, lists expiring 2026-11-20T12:20:00.000Z, details expiring 2026-11-20T12:20:00.000Z, full, 1 h,
+      full, is expired, lists old, sync, is expired`,
   })
 })
 
