@@ -36,6 +36,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'runtime/entropy.ts': 'defines the entropy',
       'adapters/receiver/serve-receivers.ts': 'a real server closes in real time',
       'averba/averba.ts': 'the default of an engine',
+      'store/checkpoints/high-water-mark.ts': 'keeps the temporary files of two processes apart',
       'cli/commands/run.ts': 'a command of an operator',
       'cli/commands/demo.ts': 'the demonstration ends before now',
       'cli/commands/log.ts': 'it looks for new events again',
@@ -114,7 +115,6 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
   'the process that it runs in': {
     pattern: /\bprocess\.(pid|ppid|memoryUsage|cpuUsage)\b|\bhostname\(|\bnetworkInterfaces\(/,
     allowed: {
-      'store/checkpoints/high-water-mark.ts': 'keeps the temporary files of two processes apart',
       'cli/main.ts': 'notices the end of npx',
     },
   },

@@ -191,7 +191,8 @@ export class Store<E extends EventMap = EventMap> {
   async #start(began: RecordedEvent | undefined, mark: HighWaterMark | undefined): Promise<void> {
     const { path, acceptRollback = false, isArriving = false } = this.#options
     const { keyring } = this.vault
-    if (!began && keyring.size > 0) throw logMissingError(path)
+    // Unless another process has begun the log meanwhile.
+    if (!began && keyring.size > 0 && !(await this.readAt(1))) throw logMissingError(path)
     await transactWhenFree(this.#connection, this.#options.clock, () => this.#projector.createTables())
     if (!began) {
       await this.append(beginLog(keyring, this.#options))

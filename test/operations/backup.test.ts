@@ -15,6 +15,7 @@ import { type AverbaError, backupStore, diagnoseStore, openAverba, restoreStore 
 import { systemEntropy } from '../../src/runtime/entropy.ts'
 import type { Steps } from '../../src/store/database/connection.ts'
 import { Snapshot } from '../../src/store/database/snapshot.ts'
+import { openSqlite } from '../../src/store/database/sqlite.ts'
 import { exportLog } from '../../src/store/files/export-log.ts'
 import { encrypt } from '../../src/vault/cryptography.ts'
 import { loseStore } from '../support/lose-store.ts'
@@ -31,6 +32,16 @@ async function backedUp() {
   await backupStore({ store, to: backup })
   return { store, backup, other, keys: `${store}.keys` }
 }
+
+test('a restore takes no file that another process is making its log in', async () => {
+  const { backup, other, keys } = await backedUp()
+  const opened = await openSqlite(other)
+  await opened.emptyJournal()
+  await refuses('INVALID_INPUT', restoreStore({ backup, store: other, keys }))
+  await refuses('NOT_FOUND', backupStore({ store: other, to: temporaryStore() }))
+  await opened.close()
+  expect(await restoreStore({ backup, store: other, keys })).toMatchObject({ store: other })
+})
 
 test('neither backup nor restore overwrites a file, or leaves one when it fails', async () => {
   const store = await makeSampleStore(2)

@@ -8,6 +8,7 @@ import {
   writeVerifierKey,
 } from '../../proof/note.ts'
 import { logStream, resumedType } from '../../proof/recorded-header.ts'
+import { systemEntropy } from '../../runtime/entropy.ts'
 import { replaceDurably } from '../../vault/durable-file.ts'
 import type { Keyring } from '../../vault/keyring.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
@@ -31,7 +32,8 @@ export function resolveMark(options: { path: string; highWaterMark?: HighWaterMa
   return createFileMark(markPath(path))
 }
 
-/** Makes the names of temporary files unique within the process, without using the host's entropy. */
+/** Make the names of temporary files unique among processes, of which some have the same id, and within one. */
+const writer = Buffer.from(systemEntropy.bytes(8)).toString('hex')
 let writeCount = 0
 
 /** Stores the mark in a file, which is replaced atomically. */
@@ -42,7 +44,7 @@ export function createFileMark(path: string): HighWaterMark {
     },
     async write(checkpoint) {
       writeCount += 1
-      replaceDurably(path, checkpoint, `${process.pid}-${writeCount}`)
+      replaceDurably(path, checkpoint, `${writer}-${writeCount}`)
     },
   }
 }

@@ -5,11 +5,11 @@ import { AverbaError, hasCode } from '../../vocabulary/errors.ts'
 import { requireFile } from '../../vocabulary/file-errors.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
 import type { Steps } from './connection.ts'
-import { applicationId, readTablesVersion } from './migrations.ts'
+import { readTablesVersion } from './migrations.ts'
 import type { MediumFault, MediumSize, Reading } from './reading.ts'
 import { tableNames } from './schema.ts'
-import { isCutOff, requiredPragmas } from './sqlite.ts'
-import { SqliteRunner, wrapSqliteErrors } from './sqlite-connection.ts'
+import { classifyFile, isCutOff, requiredPragmas } from './sqlite.ts'
+import { lockTryMs, retryWhileBusy, SqliteRunner, wrapSqliteErrors } from './sqlite-connection.ts'
 import { loadSqlite, openDatabase, readColumn, readValue, run } from './sqlite-driver.ts'
 
 /** Pages copied at a time, while which this connection reads nothing: 2 MB, a few milliseconds. */
@@ -44,14 +44,12 @@ export class Snapshot implements Reading {
     requireFile(path)
     if (!existsSync(path)) throw notFoundError(path, displayName)
     const toSnapshot = (database: DatabaseSync) => {
-      const id = readValue(database, 'pragma application_id')
-      // Read before the id is checked: a file cut off within its header must count as damaged.
-      const tables = readValue(database, 'select count(*) from sqlite_schema')
-      if (id !== applicationId)
+      const holds = classifyFile(database)
+      if (holds === 'foreign')
         throw new AverbaError('NOT_OURS', `Cannot open "${displayName}": it is not a log of averba`, {
           hint: 'Name the file of a log, or a backup of one',
         })
-      if (tables === 0) {
+      if (holds === 'empty') {
         throw new AverbaError('NOT_FOUND', `Cannot open "${displayName}": the file holds no log`, {
           hint: 'If a log was there, restore a backup of it with averba restore',
         })
@@ -69,7 +67,8 @@ export class Snapshot implements Reading {
       snapshot.#run(() => readTablesVersion(displayName))
       return snapshot
     }
-    return wrapSqliteErrors(displayName, () => openDatabase(path, { readOnly: true }, toSnapshot))
+    const options = { readOnly: true, timeout: lockTryMs }
+    return retryWhileBusy(() => wrapSqliteErrors(displayName, () => openDatabase(path, options, toSnapshot)))
   }
 
   async read<T>(steps: () => Steps<T>): Promise<T> {

@@ -132,7 +132,7 @@ export class SqliteConnection implements Connection {
   async rewrite(): Promise<boolean> {
     this.#checkOpen()
     try {
-      wrapSqliteErrors(this.#path, () => run(this.#database, 'vacuum'), this.#database)
+      await retryWhileBusy(() => wrapSqliteErrors(this.#path, () => run(this.#database, 'vacuum'), this.#database))
       return true
     } catch (error) {
       // Deno permits the second database that this takes only with all permissions.

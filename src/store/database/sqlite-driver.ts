@@ -9,15 +9,12 @@ export const inMemory = ':memory:'
 /** Kibibytes of pages that a connection keeps: SQLite's own default is an eighth of it. */
 const cacheKib = 16_000
 
-/** How long opening waits for a lock, blocking the event loop. */
-const timeout = 2_000
-
 /** Opens a file, and closes it when `use` fails. Loads SQLite on first use. */
 export function openDatabase<T>(path: string, options: DatabaseSyncOptions, use: (database: DatabaseSync) => T): T {
   requireNode()
   const { DatabaseSync } = loadSqlite()
   // As an absolute path: SQLite takes a name that begins with "file:" for an address with options.
-  const database = new DatabaseSync(path === inMemory ? path : resolve(path), { timeout, ...options })
+  const database = new DatabaseSync(path === inMemory ? path : resolve(path), options)
   try {
     run(database, `pragma cache_size = -${cacheKib}`)
     return use(database)

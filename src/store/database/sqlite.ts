@@ -6,6 +6,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { requireFile } from '../../vocabulary/file-errors.ts'
 import type { Connection } from './connection.ts'
 import { applicationId } from './migrations.ts'
+import { readFileId } from './own-files.ts'
 import { lockTryMs, retryWhileBusy, SqliteConnection, wrapSqliteErrors } from './sqlite-connection.ts'
 import { inMemory, openDatabase, readValue, run } from './sqlite-driver.ts'
 
@@ -28,10 +29,16 @@ export async function openSqlite(path: string): Promise<Connection> {
 
 function openOnce(path: string): Connection {
   if (path !== inMemory) createEmptyFile(path)
+  const id = readFileId(path)
   return openDatabase(path, { timeout: lockTryMs }, database => {
-    checkOwner(database, path)
+    // Before anything in it changes, even its journal mode.
+    if (classifyFile(database) === 'foreign') {
+      throw new AverbaError('NOT_OURS', `Cannot open "${path}": it is not a log of averba`, {
+        hint: 'Name the file of a log, or a file that does not exist yet to create a log',
+      })
+    }
     if (path !== inMemory) checkNotCutOff(database, path)
-    setPragmas(database, path)
+    setPragmas(database, path, id)
     return new SqliteConnection(path, database)
   })
 }
@@ -57,15 +64,13 @@ export const requiredPragmas = {
   cell_size_check: 1,
 }
 
-/** Refuses the database of another program before anything in it changes, even its journal mode. */
-function checkOwner(database: DatabaseSync, path: string): void {
+/** Reads whether a file holds a log, nothing yet, or the tables of another program. */
+export function classifyFile(database: DatabaseSync): 'log' | 'empty' | 'foreign' {
   // Before the mark: another process that makes the log meanwhile marks the file first.
   const tables = readValue(database, 'select count(*) from sqlite_schema')
   const id = readValue(database, 'pragma application_id')
-  if (id === applicationId || (id === 0 && tables === 0)) return
-  throw new AverbaError('NOT_OURS', `Cannot open "${path}": it is not a log of averba`, {
-    hint: 'Name the file of a log, or a file that does not exist yet to create a log',
-  })
+  if (tables === 0 && (id === 0 || id === applicationId)) return 'empty'
+  return id === applicationId ? 'log' : 'foreign'
 }
 
 function checkNotCutOff(database: DatabaseSync, path: string): void {
@@ -78,19 +83,19 @@ function checkNotCutOff(database: DatabaseSync, path: string): void {
 
 /** Whether a file ends within a page: SQLite would read zeros. Its write-ahead log may hold the rest. */
 export function isCutOff(path: string, pageBytes: number): boolean {
-  const { size } = statSync(path)
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
   const wal = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
   return wal === 0 && size % pageBytes !== 0
 }
 
-function setPragmas(database: DatabaseSync, path: string): void {
+function setPragmas(database: DatabaseSync, path: string, id: string | undefined): void {
   const mode = path === inMemory ? 'memory' : 'wal'
   run(database, `pragma journal_mode = ${mode}`)
   for (const [name, value] of Object.entries(requiredPragmas)) run(database, `pragma ${name} = ${value}`)
   run(database, 'pragma fullfsync = 1')
   // A checkpoint every 8 MB of write-ahead log: a page that changes often is then copied only once.
   run(database, 'pragma wal_autocheckpoint = 2000')
-  markAsLog(database)
+  markAsLog(database, path, id)
   const required = { ...requiredPragmas, journal_mode: mode }
   for (const [name, value] of Object.entries(required)) {
     const actual = readValue(database, `pragma ${name}`)
@@ -101,11 +106,15 @@ function setPragmas(database: DatabaseSync, path: string): void {
   }
 }
 
-/** Marks a new file. For a marked one it only tests whether it is writable: it may still be refused. */
-function markAsLog(database: DatabaseSync): void {
+/**
+ * Marks a new file. For a marked one it only tests whether it is writable: it may still be refused. What is written
+ * into a file that a restore has removed would be lost: it is opened anew.
+ */
+function markAsLog(database: DatabaseSync, path: string, id: string | undefined): void {
   const isMarked = readValue(database, 'pragma application_id') === applicationId
   run(database, 'begin immediate')
   try {
+    if (readFileId(path) !== id) throw new AverbaError('STORE_BUSY', `Cannot open "${path}": it was replaced`, { path })
     run(database, `pragma application_id = ${applicationId}`)
     if (!isMarked) run(database, 'commit')
   } finally {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import type { Fault } from '../../proof/faults.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
 import { inspectKeyring, type Keyring, openKeyring } from '../../vault/keyring.ts'
@@ -13,9 +13,9 @@ import { readMark } from '../checkpoints/high-water-mark.ts'
 import type { IndexKind } from '../checks/check-index.ts'
 import { type CheckFindings, checkStore, findKeyFaults, throwOnCutOff, throwOnFaults } from '../checks/check-store.ts'
 import type { Steps } from '../database/connection.ts'
-import { applicationId } from '../database/migrations.ts'
 import { Snapshot } from '../database/snapshot.ts'
-import { openDatabase, readValue } from '../database/sqlite-driver.ts'
+import { classifyFile } from '../database/sqlite.ts'
+import { openDatabase, run } from '../database/sqlite-driver.ts'
 import { countPending, type PendingCount } from '../ledger/ledger.ts'
 import { readFacts, type StoreFacts } from '../log/facts.ts'
 import { untaggedHeaders } from '../log/header.ts'
@@ -158,31 +158,25 @@ async function identifyKeyring(
 
 async function placeKeyring(from: string, to: string, entropy: Entropy): Promise<string> {
   if (!existsSync(to)) {
-    const text = readFileSync(from, 'utf8')
-    await writeNewFile(to, entropy, async temporary => writeFileSync(temporary, text))
+    const kept = await new KeyringFile(from, entropy).read()
+    if (kept) await writeNewFile(to, entropy, async temporary => writeFileSync(temporary, kept.text))
   }
   return to
 }
 
-/** Removes an empty database, which opening a lost or new log leaves: it would block the restore. */
+/** Removes an empty database, which opening a lost or new log leaves, and which nobody has open: it would block. */
 function removeEmptyStore(path: string): void {
   if (!existsSync(path) || existsSync(`${path}-journal`)) return
   // The write-ahead log may hold all the data.
   if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return
-  if (!isEmptyStore(path)) return
-  for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
-}
-
-function isEmptyStore(path: string): boolean {
   try {
-    return openDatabase(path, { readOnly: true }, database => {
-      const id = readValue(database, 'pragma application_id')
-      const tables = readValue(database, 'select count(*) from sqlite_schema')
+    openDatabase(path, {}, database => {
+      for (const sql of ['pragma locking_mode = exclusive', 'begin exclusive']) run(database, sql)
+      if (classifyFile(database) === 'empty')
+        for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
       database.close()
-      return tables === 0 && (id === applicationId || id === 0)
     })
   } catch {
-    // Not a readable database: do not remove it.
-    return false
+    // Not a database that is free: do not remove it.
   }
 }

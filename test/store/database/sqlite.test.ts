@@ -77,13 +77,27 @@ test('a store opened through a dangling link is created at the target with mode 
   expect(lstatSync(path).isSymbolicLink()).toBe(true)
 })
 
-test('opening waits for a lock that another program holds on a new file', async () => {
+test('opening and rewriting wait for a lock that another program holds', async () => {
   const path = temporaryStore()
   using other = new DatabaseSync(path)
-  other.exec('begin immediate')
-  const opening = openSqlite(path)
-  other.exec('rollback')
-  await (await opening).close()
+  const whileLocked = <T>(work: () => Promise<T>) => {
+    other.exec('begin immediate')
+    const working = work()
+    other.exec('rollback')
+    return working
+  }
+  const { connection } = await whileLocked(() => connect(path))
+  expect(await whileLocked(() => connection.rewrite())).toBe(true)
+})
+
+test('a log that another process begins and closes while it is opened is opened', async () => {
+  const path = temporaryStore()
+  const keyring = async <T>(create: () => Promise<T>) => {
+    await (await open(path)).close()
+    return create()
+  }
+  const store = await openStore({ path, medium: { open: () => openSqlite(path), keyring } })
+  expect(await store.readAt(1)).toMatchObject({ type: 'log.began' })
 })
 
 test('steps that throw STORE_BUSY are not run again', async () => {
@@ -290,22 +304,24 @@ test('a statement of a host may have comments before it and behind its semicolon
   await expect(ask('-- select\npragma query_only = 1')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
 })
 
-test('a file in which another process makes its log while it is opened is not taken for a strange one', async () => {
+test.each([
+  ['is taken for the log that another process makes in it', 'sqlite_schema', () => undefined],
+  ['is the log that is restored in its place', 'begin immediate', (path: string) => rmSync(path)],
+])('a new file %s while it is opened', async (_, sql, before) => {
   const path = temporaryStore()
   const real = DatabaseSync.prototype.prepare
   let isMade = false
-  using _prepare = vi.spyOn(DatabaseSync.prototype, 'prepare').mockImplementation(function (
-    this: DatabaseSync,
-    sql: string,
-  ) {
-    if (!isMade && sql.includes('sqlite_schema')) {
+  using prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
+  prepare.mockImplementation(function (this: DatabaseSync, text: string) {
+    if (!isMade && text.includes(sql)) {
       isMade = true
+      before(path)
       useDatabase(path, other => other.exec(migrationsFrom(0, 'sqlite').join(';')))
     }
-    return real.call(this, sql)
+    return real.call(this, text)
   })
-  await connect(path)
-  expect(isMade).toBe(true)
+  const { connection } = await connect(path)
+  expect(await connection.read(() => rows(connection.listTables))).toContainEqual({ name: 'head' })
 })
 
 test('a path is never taken for an address', async () => {
