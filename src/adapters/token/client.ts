@@ -100,9 +100,14 @@ export function createTokenClient(options: TokenClientOptions): PerformersOf<Tok
 /** Another type of token would be sent in another way, and fail at every call. */
 const noBearer = 'its answer has no bearer token'
 
+/** Reads the consumer key and secret. Throws as `secretFrom`. */
+export async function readCredential(from: Pick<CredentialOptions, 'consumerKey' | 'consumerSecret'>) {
+  const key = await secretFrom(from.consumerKey, 'consumer key')
+  return { key, secret: await secretFrom(from.consumerSecret, 'consumer secret') }
+}
+
 async function requestToken(options: CredentialOptions, effectClass: EffectClass) {
-  const key = await secretFrom(options.consumerKey, 'consumer key')
-  const secret = await secretFrom(options.consumerSecret, 'consumer secret')
+  const { key, secret } = await readCredential(options)
   const result = await sendRequest(options, effectClass, () => writeRequestToken(options.url, key, secret))
   return { key, secret, result }
 }

@@ -1,5 +1,5 @@
 import { type SecretSource, secretFrom } from '../../adapters/credentials/secret.ts'
-import type { TokenKeeper } from '../../adapters/token/client.ts'
+import { readCredential, type TokenKeeper } from '../../adapters/token/client.ts'
 import type { Rejection, TokenAnswer, TokenSource, TokenUnavailable } from '../../adapters/token/with-token.ts'
 import { type Holder, remainingMs, type TokenNeed } from '../../machines/token.ts'
 import { cancelReason } from '../../runtime/clock.ts'
@@ -176,8 +176,7 @@ export class Tokens implements TokenSource {
   }
 
   async #holder(): Promise<Holder> {
-    const key = await secretFrom(this.#options.consumerKey, 'consumer key')
-    const secret = await secretFrom(this.#options.consumerSecret, 'consumer secret')
+    const { key, secret } = await readCredential(this.#options)
     return this.keeper.nameCredential(key, secret)
   }
 
@@ -301,11 +300,13 @@ function deferral(reason: string, afterMs?: number): TokenUnavailable {
   return { status: 'deferred', reason, ...(afterMs !== undefined && { afterMs }) }
 }
 
-/** Checks the token: refused credentials, a wait, or an address that returns no tokens. */
+/** Checks the token: credentials that are refused or cannot be read, a wait, or an address that returns no tokens. */
 export async function checkToken(
   { store, rows, clock }: ApiContext,
-  { credential = 'default' }: { readonly credential?: string },
+  { credential = 'default', ...options }: TokenOptions,
 ): Promise<CheckResult> {
+  // Without them every call waits, and nothing is requested that could fail.
+  await readCredential(options)
   const stream = streamOf('token', credential)
   const row = await rows.find('tokens', stream)
   const wrong = row && findTokenTrouble(row, toInstant(clock.now()))

@@ -355,6 +355,10 @@ test('wrong credentials lock every process of the store and remove the token', a
   consumerSecret = services.credentials.consumerSecret
   for (const engine of [two, one]) valueOf(await validate(engine, `d-${engine === one}`))
   expect(services.tokenService.requests).toBe(3)
+  // A secret that cannot be read is told too: nothing is requested that could be refused.
+  consumerSecret = ''
+  const detail = expect.stringContaining('Cannot use the consumer secret: it is empty')
+  expect(await checkOf(one, 'token')).toMatchObject({ ok: false, detail })
 })
 
 test('a stored token that cannot be opened is replaced, and nothing fails', async () => {
