@@ -180,7 +180,7 @@ export function createCommands(
 
   /** Checks all options, `waitMs` included, before anything is recorded. */
   function requestContext(commandOptions: CommandOptions): RequestContext {
-    checkKnownNames(commandOptions, commandOptionNames, { noun: 'option' })
+    checkKnownNames(commandOptions, commandOptionNames, { noun: 'option', more: ', and those of the method' })
     const { commandId, actor, basis, correlationId, waitMs, signal } = commandOptions
     if (signal !== undefined) checkSignal(signal)
     if (waitMs !== undefined) checkMs(waitMs, 'waitMs')

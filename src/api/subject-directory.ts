@@ -2,8 +2,14 @@ import type { DecisionRequest } from '../engine/recording/decisions.ts'
 import type { SubjectOrigin } from '../machines/subject/messages.ts'
 import type { Store } from '../store/store.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
-import { streamOf } from '../vocabulary/names.ts'
+import { checkKnownNames, streamOf } from '../vocabulary/names.ts'
 import { type Cpf, parseCpf } from '../vocabulary/tax-numbers.ts'
+import { checkText } from './arguments.ts'
+
+/** The selector of a record also selects its data subject. */
+const selectorNames = ['cpf', 'subject', 'id', 'ageMaxMs'] as const
+/** Far longer than an id of the service. */
+const recordIdMax = 500
 
 /** A random name for a data subject, safe in your tables and logs. A value read from there is cast `as SubjectRef`. */
 export type SubjectRef = string & { readonly subject: unique symbol }
@@ -16,12 +22,18 @@ export function toSubjectRef(kept: string): SubjectRef {
 /** A data subject, by CPF or by ref. */
 export type SubjectSelector = { readonly cpf: string } | { readonly subject: SubjectRef }
 
-/** Checks that a selector has either a CPF or a ref: both could name two persons. Throws `INVALID_INPUT`. */
-export function checkSelector(selector: SubjectSelector): void {
+/**
+ * Checks that a selector has either a CPF or a ref, since both could name two persons, and else only these members. An
+ * `id` among them must be there. Throws `INVALID_INPUT`.
+ */
+export function checkSelector(selector: SubjectSelector, ...members: readonly string[]): void {
   // Untyped callers may pass anything.
   const given: unknown = selector
-  const { cpf, subject }: { cpf?: unknown; subject?: unknown } =
+  const object: { cpf?: unknown; subject?: unknown; id?: unknown } =
     typeof given === 'object' && given !== null ? given : {}
+  const { cpf, subject, id } = object
+  checkKnownNames(object, [...selectorNames, ...members], { noun: 'member', of: 'the selector' })
+  if (members.includes('id')) checkText(id, "record's id", recordIdMax)
   if (cpf === undefined && subject === undefined) {
     const hint = 'Give { cpf }, or the ref of consents.enrol as { subject }'
     throw new AverbaError('INVALID_INPUT', 'Cannot find the data subject: CPF and ref are missing', { hint })
@@ -40,13 +52,13 @@ export type SubjectDirectory = ReturnType<typeof createSubjectDirectory>
 
 export function createSubjectDirectory(store: Store, createId: () => string) {
   /**
-   * The ref of an enrolled data subject.
+   * The ref of an enrolled data subject, by a selector with these `members` besides.
    *
    * @throws {AverbaError} `NOT_FOUND` when no data subject is enrolled under it, `SUBJECT_ERASED`, `INVALID_CPF`,
    * `INVALID_INPUT` when both are given
    */
-  async function find(selector: SubjectSelector): Promise<SubjectRef> {
-    checkSelector(selector)
+  async function find(selector: SubjectSelector, ...members: readonly string[]): Promise<SubjectRef> {
+    checkSelector(selector, ...members)
     const found =
       'cpf' in selector ? await store.lookUp('cpf', parseCpf(selector.cpf)) : await findByRef(selector.subject)
     if (found !== undefined) return toSubjectRef(found)

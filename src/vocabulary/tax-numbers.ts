@@ -4,8 +4,8 @@ import { AverbaError } from './errors.ts'
 export type Cpf = string & { readonly cpf: unique symbol }
 
 /** Checks that the text is eleven digits, not all equal, with correct check digits. */
-export function isCpf(text: string): text is Cpf {
-  if (!/^\d{11}$/.test(text) || /^(\d)\1{10}$/.test(text)) return false
+export function isCpf(text: unknown): text is Cpf {
+  if (typeof text !== 'string' || !/^\d{11}$/.test(text) || /^(\d)\1{10}$/.test(text)) return false
   return checkDigit(text, 9, 10) === text[9] && checkDigit(text, 10, 10) === text[10]
 }
 

@@ -101,13 +101,13 @@ export function createTokenClient(options: TokenClientOptions): PerformersOf<Tok
 const noBearer = 'its answer has no bearer token'
 
 /** Reads the consumer key and secret. Throws as `secretFrom`. */
-export async function readCredential(from: Pick<CredentialOptions, 'consumerKey' | 'consumerSecret'>) {
+export async function credentialFrom(from: Pick<CredentialOptions, 'consumerKey' | 'consumerSecret'>) {
   const key = await secretFrom(from.consumerKey, 'consumer key')
   return { key, secret: await secretFrom(from.consumerSecret, 'consumer secret') }
 }
 
 async function requestToken(options: CredentialOptions, effectClass: EffectClass) {
-  const { key, secret } = await readCredential(options)
+  const { key, secret } = await credentialFrom(options)
   const result = await sendRequest(options, effectClass, () => writeRequestToken(options.url, key, secret))
   return { key, secret, result }
 }

@@ -14,6 +14,7 @@ import {
 import type { ExportResult } from '../../store/files/export-log.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Actor } from '../../vocabulary/message.ts'
+import { checkKnownNames } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkPageOptions } from '../arguments.ts'
 import type { Module } from '../module.ts'
@@ -84,8 +85,10 @@ export function createAuditModule(context: ApiContext): Module<{ audit: Audit }>
     throw new AverbaError('INVALID_INPUT', 'Cannot do this with a log in memory: it has no file')
   }
   async function prove(what: EventSelector | ConsentQuestion, page?: PageOptions): Promise<string> {
-    if (typeof what === 'object')
+    if (typeof what === 'object') {
+      checkKnownNames(what, ['consent', 'at', 'knownAt'], { noun: 'member', of: 'the question' })
       return writeReport(page, language => proveConsent(context, what, language), writeConsentPage)
+    }
     await store.checkpoint()
     return store.database.read(() => proveEvent(store.headers, what))
   }

@@ -77,7 +77,7 @@ export function createAwareness(context: ApiContext): AwarenessArea {
   return {
     async list(filter) {
       checkAge(filter.ageMaxMs)
-      const subject = await subjects.find(filter)
+      const subject = await subjects.find(filter, 'cnpj', 'vanished')
       const cnpj = filter.cnpj === undefined ? context.options.consentService?.cnpj : parseCnpj(filter.cnpj)
       const readAt = await readings.refresh(subject, filter.ageMaxMs, cnpj)
       const query = views.selectFrom('awareness').selectAll().where('subject', '=', subject).orderBy('awareness')
@@ -91,7 +91,7 @@ export function createAwareness(context: ApiContext): AwarenessArea {
     async get(selector) {
       const { id, ageMaxMs } = selector
       checkAge(ageMaxMs)
-      const subject = await subjects.find(selector)
+      const subject = await subjects.find(selector, 'id')
       if (!(await findRow(subject, id))) await readings.refresh(subject, ageMaxMs)
       const row = await findRow(subject, id)
       if (!row) return undefined

@@ -134,7 +134,7 @@ export function createConsents(context: ApiContext): Consents {
   }
 
   async function findConsent(selector: RecordSelector): Promise<{ subject: SubjectRef; stream: string | undefined }> {
-    const subject = await subjects.find(selector)
+    const subject = await subjects.find(selector, 'id')
     return { subject, stream: await findStream(store, 'consent', recordKey(subject, selector.id)) }
   }
 
@@ -207,7 +207,7 @@ export function createConsents(context: ApiContext): Consents {
     ...createEnrolments(context),
     sync: readings.sync,
     async list(filter) {
-      const subject = await subjects.find(filter)
+      const subject = await subjects.find(filter, 'status', 'cnpj', 'vanished')
       const { status } = filter
       if (status !== undefined) checkOneOf(status, consentStatuses, 'status')
       checkAge(filter.ageMaxMs)

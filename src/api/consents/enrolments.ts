@@ -2,7 +2,7 @@ import type { SyncAgain } from '../../machines/subject/messages.ts'
 import { randomUpTo } from '../../runtime/entropy.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
-import { streamOf } from '../../vocabulary/names.ts'
+import { checkKnownNames, streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type Cpf, parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -57,6 +57,7 @@ export function createEnrolments(context: ApiContext): Enrolments {
 
   const enrolments: Enrolments = {
     async enrol(who, { syncEveryMs, ...ask } = {}) {
+      checkKnownNames(who, ['cpf'], { noun: 'member', of: 'the data subject' })
       const cpf = checkEnrollee({ ...who, syncEveryMs })
       const everyMs = syncEveryMs ?? context.options.consentService?.syncEveryMs
       const input = { method: 'consents.enrol', cpf, ...(syncEveryMs !== undefined && { syncEveryMs }) }

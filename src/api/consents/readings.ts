@@ -55,7 +55,7 @@ export function createConsentReadings(context: ApiContext) {
   ): Promise<Outcome<SyncResult>> {
     context.require('consentService')
     const until = clock.now() + (commandOptions.waitMs ?? defaultWaitMs)
-    const subject = await subjects.find(selector)
+    const subject = await subjects.find(selector, 'cnpj')
     const controller = selector.cnpj !== undefined && { controller: parseCnpj(selector.cnpj) }
     return commands.send(
       { method: 'consents.sync', subject, ...controller },

@@ -51,8 +51,6 @@ export interface Standings {
   use(selector: RecordSelector & FreshnessOptions, commandOptions?: CommandOptions): Promise<Standing>
 }
 
-const selectorNames = ['cpf', 'subject', 'id', 'ageMaxMs'] as const
-
 interface RefreshedHistory {
   readonly history: ConsentHistory
   readonly askedAt: Instant
@@ -113,13 +111,12 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
 
   return {
     async standing(selector, options = {}) {
-      checkKnownNames(selector, selectorNames, { noun: 'member', of: 'the consent' })
       checkKnownNames(options, ['at', 'knownAt'], { noun: 'option' })
       const { at, knownAt } = options
       const { ageMaxMs } = selector
       if (at !== undefined) await checkNotFuture(context, at, 'at')
       checkAge(ageMaxMs)
-      const subject = await subjects.find(selector)
+      const subject = await subjects.find(selector, 'id')
       if (knownAt === undefined) {
         return currentStanding(await refresh(subject, selector.id, ageMaxMs, { at }), ageMaxMs, at)
       }
@@ -128,7 +125,6 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
       return standingAt(history, at ?? known.at, known.at, { ageMaxMs }, clock)
     },
     async use(selector, commandOptions = {}) {
-      checkKnownNames(selector, selectorNames, { noun: 'member', of: 'the consent' })
       const basis = commandOptions.basis ?? context.options.basis
       if (!basis) {
         const message = 'Cannot use the consent: purpose and legal basis are missing'
@@ -138,7 +134,7 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
       checkBasis(basis)
       const { id, ageMaxMs } = selector
       checkAge(ageMaxMs)
-      const subject = await subjects.find(selector)
+      const subject = await subjects.find(selector, 'id')
       const { purpose, legalBasis } = basis
       const input = { method: 'consents.use', subject, id, ageMaxMs: ageMaxMs ?? null, purpose, legalBasis }
       const recordUse = async (options: CommandOptions, refreshed?: RefreshedHistory): Promise<Standing> => {

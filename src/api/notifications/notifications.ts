@@ -158,6 +158,7 @@ export function createNotifications(context: ApiContext): Notifications {
       }
     },
     async replay(filter, ask = {}) {
+      checkKnownNames(filter, ['id', 'failed'], { noun: 'member', of: 'the filter' })
       if ('id' in filter) {
         const { id, failed = false } = filter
         await replayOne(id, failed ? 'failed' : 'all', ask)

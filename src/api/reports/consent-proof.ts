@@ -39,7 +39,7 @@ export async function proveConsent(
   const { store, subjects, clock } = context
   const words = getLanguageWords(language)
   await checkNotFuture(context, at, 'at')
-  const subject = await subjects.find(selector)
+  const subject = await subjects.find(selector, 'id')
   const known = await resolveKnownAt(context, knownAt)
   const { size, note } = await store.checkpoint()
   const readUntil = (until: number) => readConsentHistory(store, subject, selector.id, { until, withUses: true })

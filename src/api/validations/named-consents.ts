@@ -46,7 +46,7 @@ export async function useNamedConsent(
     return undefined
   }
   const { subject } = await context.subjects.prepareSubject(cpf, 'validation')
-  if ((await context.subjects.find(which)) !== subject)
+  if ((await context.subjects.find(which, 'id')) !== subject)
     throw new AverbaError('INVALID_INPUT', 'Cannot use the consent: it belongs to another person')
   return { subject, consent: await useOnce(context, standings, { ...named, subject }, commandOptions) }
 }
@@ -65,7 +65,7 @@ export async function checkSameConsent(
   if (event?.type !== 'validation.requested') return
   const { subject, consent } = event.data
   if (await subjects.isErased(streamOf('subject', subject))) return
-  const named = await store.lookUp('consent', recordKey(await subjects.find(selector), selector.id))
+  const named = await store.lookUp('consent', recordKey(await subjects.find(selector, 'id'), selector.id))
   if (consent !== undefined && consent === named) return
   throw new AverbaError('COMMAND_REUSED', 'Cannot validate: this id was used without this consent', {
     hint: 'Use a new id for a validation under this consent',

@@ -1,5 +1,5 @@
 import { type SecretSource, secretFrom } from '../../adapters/credentials/secret.ts'
-import { readCredential, type TokenKeeper } from '../../adapters/token/client.ts'
+import { credentialFrom, type TokenKeeper } from '../../adapters/token/client.ts'
 import type { Rejection, TokenAnswer, TokenSource, TokenUnavailable } from '../../adapters/token/with-token.ts'
 import { type Holder, remainingMs, type TokenNeed } from '../../machines/token.ts'
 import { cancelReason } from '../../runtime/clock.ts'
@@ -176,7 +176,7 @@ export class Tokens implements TokenSource {
   }
 
   async #holder(): Promise<Holder> {
-    const { key, secret } = await readCredential(this.#options)
+    const { key, secret } = await credentialFrom(this.#options)
     return this.keeper.nameCredential(key, secret)
   }
 
@@ -306,7 +306,7 @@ export async function checkToken(
   { credential = 'default', ...options }: TokenOptions,
 ): Promise<CheckResult> {
   // Without them every call waits, and nothing is requested that could fail.
-  await readCredential(options)
+  await credentialFrom(options)
   const stream = streamOf('token', credential)
   const row = await rows.find('tokens', stream)
   const wrong = row && findTokenTrouble(row, toInstant(clock.now()))

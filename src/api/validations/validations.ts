@@ -95,6 +95,7 @@ export function createValidations(context: ApiContext, standings: Pick<Standings
   const environment = validationService && environmentId(validationService)
 
   async function get(id: string): Promise<Validation | undefined> {
+    checkId(id, 'validation id')
     const found = await findValidation(context, id)
     if (!found) return undefined
     const row = await rows.find('validations', found.stream)

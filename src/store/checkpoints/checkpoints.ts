@@ -154,10 +154,11 @@ export class Checkpointer {
     const { connection, mark, onTrouble } = this.#parts
     if (!mark) return
     const text = await mark.read()
-    const kept = text === undefined ? -1 : (parseCheckpoint(text)?.size ?? 0)
-    // A crash between a checkpoint and its mark leaves that of the one before: none after the first.
+    const kept = text === undefined ? 0 : (parseCheckpoint(text)?.size ?? 0)
+    // A crash between a checkpoint and its mark leaves that of the one before. None is told of also after the first
+    // checkpoint: who restores a copy of that time, and removes the mark, must not go unnoticed.
     const before = await connection.read(() => readCheckpoint(number - 1))
-    if (kept >= (before?.size ?? -1)) return
+    if (text !== undefined && kept >= (before?.size ?? 0)) return
     const message = describeChangedMark(text === undefined ? 'is missing' : 'is older than the log')
     onTrouble(message, new AverbaError('ROLLED_BACK', message))
   }

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import type { Averba } from '../../src/index.ts'
+import { openWorld } from '../support/world.ts'
+
+// What JavaScript passes, and spread objects: the types do not see it.
+const who = { cpf: '25774435016' }
+const basis = { purpose: 'cadastro', legalBasis: 'LGPD art. 7, V' }
+const noId = "Cannot use the record's id"
+test.each<[call: (averba: Averba, wrong: never) => Promise<unknown>, wrong: unknown, message: string, code?: string]>([
+  [({ consents }, wrong) => consents.enrol(wrong), { ...who, syncEveryMs: 1 }, 'Unknown member "syncEveryMs"'],
+  [({ consents }, wrong) => consents.enrol(who, wrong), { syncEvery: 1 }, 'Unknown option "syncEvery"'],
+  [({ consents }, wrong) => consents.enrol(wrong), { cpf: 25774435016 }, 'Cannot read the CPF', 'INVALID_CPF'],
+  [({ consents }, wrong) => consents.list(wrong), { ...who, satus: 'ATIVO' }, 'Unknown member "satus"'],
+  [({ consents }, wrong) => consents.sync(wrong), { ...who, cpnj: '1' }, 'Unknown member "cpnj"'],
+  [({ consents }, wrong) => consents.get(wrong), who, noId],
+  [({ consents }, wrong) => consents.revoke(wrong), who, noId],
+  [({ consents }, wrong) => consents.standing(wrong), who, noId],
+  [({ consents }, wrong) => consents.use(wrong, { basis }), { ...who, id: '' }, noId],
+  [({ awareness }, wrong) => awareness.list(wrong), { ...who, ageMax: 1 }, 'Unknown member "ageMax"'],
+  [({ audit }, wrong) => audit.prove(wrong), { consent: who, knownat: 1 }, 'Unknown member "knownat"'],
+  [({ notifications }, wrong) => notifications.replay(wrong), { failed: true, e: 1 }, 'Unknown member "e"'],
+  [({ validations }, wrong) => validations.get(wrong), undefined, 'Cannot use the validation id'],
+])(
+  'what a method would ignore or trip over is refused: %s %j',
+  async (call, wrong, message, code = 'INVALID_INPUT') => {
+    const { averba } = await openWorld()
+    const error = { name: 'AverbaError', code, message: expect.stringContaining(message), hint: expect.any(String) }
+    await expect(call(averba, wrong as never)).rejects.toMatchObject(error)
+  },
+)
