@@ -2,7 +2,7 @@ import type { SyncAgain } from '../../machines/subject/messages.ts'
 import { randomUpTo } from '../../runtime/entropy.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
-import { checkKnownNames, streamOf } from '../../vocabulary/names.ts'
+import { streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type Cpf, parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -28,7 +28,7 @@ export interface Enrolments {
    * @throws {AverbaError} `INVALID_CPF`, `INVALID_INPUT`, `PERSONAL_ID`, `COMMAND_REUSED`; `SUBJECT_ERASED` for a
    * command id of an erased subject
    */
-  enrol(who: { cpf: string }, commandOptions?: CommandOptions & { syncEveryMs?: number }): Promise<SubjectRef>
+  enrol(who: Enrollee, commandOptions?: CommandOptions & { syncEveryMs?: number }): Promise<SubjectRef>
   /**
    * Enrols many people and yields their refs in order, once durable; several share one commit. A wrong entry stops it:
    * the people before are enrolled, and the whole list may be given again.
@@ -56,9 +56,8 @@ export function createEnrolments(context: ApiContext): Enrolments {
   const { commands, subjects } = context
 
   const enrolments: Enrolments = {
-    async enrol(who, { syncEveryMs, ...ask } = {}) {
-      checkKnownNames(who, ['cpf'], { noun: 'member', of: 'the data subject' })
-      const cpf = checkEnrollee({ ...who, syncEveryMs })
+    async enrol(who, { syncEveryMs = who.syncEveryMs, ...ask } = {}) {
+      const cpf = checkEnrollee({ cpf: who.cpf, syncEveryMs })
       const everyMs = syncEveryMs ?? context.options.consentService?.syncEveryMs
       const input = { method: 'consents.enrol', cpf, ...(syncEveryMs !== undefined && { syncEveryMs }) }
       const createRequest = async () => {
@@ -77,12 +76,8 @@ export function createEnrolments(context: ApiContext): Enrolments {
       let failure: unknown
       try {
         for await (const person of people) {
-          const { syncEveryMs } = person
-          const cpf = checkEnrollee(person)
-          const enrolment = enrolments.enrol(
-            { cpf },
-            { ...commandOptions, ...(syncEveryMs !== undefined && { syncEveryMs }) },
-          )
+          checkEnrollee(person)
+          const enrolment = enrolments.enrol(person, commandOptions)
           enrolment.catch(() => undefined) // Thrown below, in its turn.
           enrolling.push(enrolment)
           if (enrolling.length >= concurrentMax) yield* yieldEnrolled(enrolling, concurrentMax / 2)

@@ -17,7 +17,7 @@ import { toAverbaError, toQueryError } from './postgres-errors.ts'
 import { connect, hostColumnTypes, hostQueriesOf, type PostgresPool } from './postgres-pool.ts'
 import { PostgresSession, transactionSettings } from './postgres-session.ts'
 import { isReplaced } from './replaced-table.ts'
-import { quoteSchema } from './schema.ts'
+import { quoteSchema, raiseFence } from './schema.ts'
 import { ServerTime } from './server-time.ts'
 
 /** How many transactions read at the same time at most, and how long a reading waits for those under way. */
@@ -347,7 +347,6 @@ export class PostgresConnection implements Connection {
 }
 
 const lockHead = 'select 1 from head for update'
-const raiseFence = 'update head set fence = fence + 1'
 const writeMark = `insert into writer (name, mark) values ($1, $2) on conflict (name) do update set mark = excluded.mark`
 const readMark = 'select mark from writer where name = $1'
 /** Once there is a head, all lock it. */

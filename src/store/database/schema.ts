@@ -226,6 +226,9 @@ export const db = new Kysely<Schema>({
   plugins: [emptyLists],
 })
 
+/** Tells all processes of a log that something that they keep in memory has changed. */
+export const raiseFence = 'update head set fence = fence + 1'
+
 /** Checks the name of a schema on PostgreSQL, and quotes it: it may be a word of SQL. Throws `MISCONFIGURED`. */
 export function quoteSchema(schema: string): string {
   if (/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) return `"${schema}"`

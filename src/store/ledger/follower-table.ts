@@ -4,7 +4,7 @@ import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { followerName } from '../../vocabulary/names.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
-import { db, type Schema } from '../database/schema.ts'
+import { db, raiseFence, type Schema } from '../database/schema.ts'
 import { type PositionWindow, searchLog } from '../log/read.ts'
 import { hostTimeOf, isLeaseOver, type Lease, type Leasing } from './lease.ts'
 
@@ -134,7 +134,7 @@ export class FollowerTable {
     return this.#connection.transact(function* (): Steps<boolean> {
       if ((yield* first(resumed.returning('name'))) === undefined) return false
       // Its process may have looked before this commit, and would look again after the next event.
-      yield* rows({ sql: 'update head set fence = fence + 1', parameters: [] })
+      yield* rows({ sql: raiseFence, parameters: [] })
       return true
     }, 'rows')
   }

@@ -7,7 +7,7 @@ import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { type Connection, each, first, rows, type Steps } from '../database/connection.ts'
-import { db } from '../database/schema.ts'
+import { db, raiseFence } from '../database/schema.ts'
 import { resealSecrets } from '../ledger/secrets.ts'
 import { damagedLogError, type HeaderReader } from '../log/header.ts'
 import { writeEntries } from '../log/keyed-index.ts'
@@ -197,7 +197,7 @@ function* rewrapPage(vault: Vault, after: number): Steps<readonly { key: number 
   const rewrapped = page.map(row => ({ ...vault.rewrap(row), key: row.key }))
   yield* each(updateWrapped, rewrapped, ({ epoch, wrapped, key }) => [epoch, wrapped, key])
   // Other writers keep the former wrapping in memory.
-  if (page.length > 0) yield* rows({ sql: 'update head set fence = fence + 1', parameters: [] })
+  if (page.length > 0) yield* rows({ sql: raiseFence, parameters: [] })
   return page
 }
 

@@ -18,8 +18,8 @@ import { emptyLists } from '../database/schema.ts'
 
 /**
  * A typed query handle for the views. Its types have no statement that writes, not even within `with`, no transaction
- * and no `destroy`; raw SQL that writes is refused when it runs. `stream` reads all rows at once: of a large view, read
- * pages by its key.
+ * and no `destroy`, which `withSchema` and the like return again; raw SQL that writes, and a transaction, are refused
+ * when they run. `stream` reads all rows at once: of a large view, read pages by its key.
  */
 export type ViewsHandle<Tables> = Omit<
   ReadonlyKysely<Tables>,
