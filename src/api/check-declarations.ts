@@ -44,7 +44,7 @@ function checkEndpoint(evento: string, endpoint: string): void {
   if (charactersIn(endpoint) > limits.endpoint)
     throw subscriptionError(evento, `its endpoint is over ${limits.endpoint} characters`)
   if (holdsCredentials(endpoint)) throw subscriptionError(evento, 'its endpoint contains a user name or a password')
-  if (!url) throw subscriptionError(evento, 'its endpoint must be an https address')
+  if (!url) throw subscriptionError(evento, 'it needs an https address as endpoint, or receiver.publicUrl')
   if (url.port !== '') throw subscriptionError(evento, 'its endpoint must be on port 443')
 }
 

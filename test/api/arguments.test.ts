@@ -19,6 +19,7 @@ test.each<[call: (averba: Averba, wrong: never) => Promise<unknown>, wrong: unkn
   [({ awareness }, wrong) => awareness.list(wrong), { ...who, ageMax: 1 }, 'Unknown member "ageMax"'],
   [({ audit }, wrong) => audit.prove(wrong), { consent: who, knownat: 1 }, 'Unknown member "knownat"'],
   [({ notifications }, wrong) => notifications.replay(wrong), { failed: true, e: 1 }, 'Unknown member "e"'],
+  [({ subscriptions }, wrong) => subscriptions.rotate(wrong), 'x', 'no subscription to this event', 'NOT_FOUND'],
   [({ validations }, wrong) => validations.get(wrong), undefined, 'Cannot use the validation id'],
 ])(
   'what a method would ignore or trip over is refused: %s %j',

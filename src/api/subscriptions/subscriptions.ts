@@ -49,8 +49,9 @@ export interface Subscriptions extends Failures {
    * Rotates an event's derived secret to the next generation. The receiver accepts both while the portal changes, and
    * the old one for another hour.
    *
-   * @throws {AverbaError} `REFUSED` when the secret is given and not derived, when the subscription is not active, or
-   * when the portal last listed another endpoint or event than declared: plan and apply first
+   * @throws {AverbaError} `NOT_FOUND` for an event that is not declared; `REFUSED` when the secret is given and not
+   * derived, when the subscription is not active, or when the portal last listed another endpoint or event than
+   * declared: plan and apply first
    */
   rotate(evento: string, commandOptions?: CommandOptions): Promise<Outcome<Subscription>>
   /** Our subscriptions as last known, the oldest first; with `inactive`, the deleted ones too. */
@@ -194,7 +195,11 @@ export function createSubscriptions(
     async rotate(evento, commandOptions = {}) {
       context.require('portal')
       const declared = declarations.all.find(each => each.evento === evento)
-      if (!declared || !declarations.isDerived(evento)) {
+      if (!declared) {
+        const hint = 'Name an event of the option subscriptions'
+        throw new AverbaError('NOT_FOUND', 'Cannot rotate: no subscription to this event is declared', { hint })
+      }
+      if (!declarations.isDerived(evento)) {
         throw new AverbaError('REFUSED', 'Cannot rotate: the secret of this event is not derived', {
           hint: 'Change a given secret at its source, then plan and apply. To derive it, use receiver.secretFrom',
         })
