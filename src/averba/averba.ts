@@ -41,12 +41,12 @@ import type { View } from '../vocabulary/view.ts'
 import { type IndexRebuildResult, rebuildKeyedIndex } from './rebuild-index.ts'
 import { runAll, settleAll } from './run.ts'
 
-/** The payload of a listener: the event of its type, or the diagnostic event. */
-export type ListenerPayload<T extends keyof Events | keyof EngineEvents> = T extends keyof EngineEvents
-  ? EngineEvents[T]
-  : T extends keyof Events
-    ? Recorded<T>
-    : never
+/** The payload of a listener: the event of its type, any event for `recorded`, or the diagnostic event. */
+export type ListenerPayload<T extends keyof Events | keyof EngineEvents> = T extends keyof Events
+  ? Recorded<T>
+  : T extends Exclude<keyof EngineEvents, 'recorded'>
+    ? EngineEvents[T]
+    : Recorded
 
 /** Options of `openAverba`. Only `store` is required; calls to a service that is not configured are refused. */
 export interface AverbaOptions extends HostOptions {

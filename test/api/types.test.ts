@@ -31,7 +31,8 @@ test('events that are read by their types are a union of these', () => {
 })
 
 test('the log of a host reads and follows events with the data of their types', () => {
-  const follow = ({ log }: Averba) => {
+  const follow = ({ log, on }: Averba) => {
+    on('recorded', event => expectTypeOf(event).toEqualTypeOf<Recorded>())
     log.follow('mine', ['consent.revoked'], async ({ data }) => {
       expectTypeOf(data).toEqualTypeOf<Events['consent.revoked']>()
     })
