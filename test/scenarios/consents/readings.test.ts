@@ -79,6 +79,9 @@ describe('an older copy does not undo within a minute', () => {
     'an end of the person that a list showed': `
       ${read}, person REVOGADO, details old, 1 s, sync, lists old, 5 s, sync, use revoked, all now, 1 h, settle, list,
       is revoked`,
+    'our lost revocation, which is settled within 90 seconds when copies lag by ten': `
+      ${read}, changes made, lists old, details old, revoke unknown, 10 s, sync, all now, 80 s, settle, is revoked,
+      moves revoked:us, shown REVOGADO known`,
     'the end of a relisted consent': `
       ${read}, lists empty, sync, person REVOGADO, lists now, 1 min, sync, is revoked, 5 s, lists old, details old,
       sync, is revoked`,
