@@ -57,36 +57,20 @@ export default defineConfig({
     isolate: false,
     projects: [
       {
-        test: {
-          name: 'quick',
-          include: ['test/**/*.test.ts'],
-          exclude: [...whole, nginx, browser, onRuntimes, deploy],
-          // The longest takes ten seconds by itself, and four times that on a machine with other work.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-        },
+        ...{ name: 'quick', include: ['test/**/*.test.ts'], exclude: [...whole, nginx, browser, onRuntimes, deploy] },
+        // The longest takes ten seconds by itself, and four times that on a machine with other work.
+        ...{ testTimeout: 60_000, hookTimeout: 60_000 },
       },
       {
-        test: {
-          ...{ name: 'postgres', include: onPostgres, env: { AVERBA_WORLDS: 'postgres' } },
-          ...{ testTimeout: 120_000, hookTimeout: 120_000, globalSetup: 'test/support/postgres-run.ts' },
-        },
+        ...{ name: 'postgres', include: onPostgres, env: { AVERBA_WORLDS: 'postgres' } },
+        ...{ testTimeout: 120_000, hookTimeout: 120_000, globalSetup: 'test/support/postgres-run.ts' },
       },
-      {
-        test: { name: 'nginx', include: [nginx], testTimeout: 30_000 },
-      },
-      {
-        test: { name: 'deploy', include: [deploy], testTimeout: 600_000 },
-      },
-      {
-        test: { name: 'package', include: [onRuntimes], testTimeout: 240_000, hookTimeout: 60_000 },
-      },
-      {
-        test: { name: 'browser', include: [browser], testTimeout: 120_000, hookTimeout: 60_000 },
-      },
-      {
-        test: { name: 'whole', include: whole, testTimeout: 120_000, hookTimeout: 120_000 },
-      },
-    ],
+      { name: 'nginx', include: [nginx], testTimeout: 30_000 },
+      { name: 'deploy', include: [deploy], testTimeout: 600_000 },
+      { name: 'package', include: [onRuntimes], testTimeout: 240_000, hookTimeout: 60_000 },
+      { name: 'browser', include: [browser], testTimeout: 120_000, hookTimeout: 60_000 },
+      { name: 'whole', include: whole, testTimeout: 120_000, hookTimeout: 120_000 },
+      // A machine may stand still for seconds.
+    ].map(test => ({ test: { ...test, expect: { poll: { timeout: 20_000 } } } })),
   },
 })

@@ -405,8 +405,7 @@ async function openGoingAway(more: Partial<AverbaOptions> = {}) {
     })
   }
   const world = await openOnServer({ store, pool: { options: { pipeline: true }, connect }, ...more })
-  const untilWaiting = () =>
-    expect.poll(() => world.told.join(), { timeout: 10_000 }).toContain('waits until the store can be written')
+  const untilWaiting = () => expect.poll(() => world.told.join()).toContain('waits until the store can be written')
   return { ...world, server, untilWaiting }
 }
 
@@ -422,7 +421,7 @@ test('what was answered 503 while the server was away is asked for when it is ba
     await clock.advance(2_000)
     return Array.fromAsync(averba.log.read({ types: ['portal.recoveryHastened'] }), ({ data }) => data.reason)
   }
-  await expect.poll(look, { timeout: 10_000 }).toEqual(['unstored'])
+  await expect.poll(look).toEqual(['unstored'])
 })
 
 test('a process closes in time while a server that is away does not say what became of a commit', async () => {
@@ -467,7 +466,7 @@ test('a call that was certainly not made is deferred, although the server is awa
     await clock.advance(10_000)
     return (await averba.effects.list()).find(({ type }) => type.endsWith('validatePerson'))?.state
   }
-  await expect.poll(look, { timeout: 10_000 }).toBe('deferred')
+  await expect.poll(look).toBe('deferred')
   await validating
 })
 

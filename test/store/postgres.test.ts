@@ -101,7 +101,7 @@ test('a process hears of what others commit, and again after it lost the connect
       await one.append(toStream(`token-${++appended}`, 'none'))
       return other.changes.count
     }
-    await expect.poll(append, { timeout: 20_000 }).toBeGreaterThan(before)
+    await expect.poll(append).toBeGreaterThan(before)
   }
   await expectWake()
   const listening = "from pg_stat_activity where query like 'listen averba_%'"
@@ -131,17 +131,17 @@ test('many logs share a small pool: one connection listens, and one look a secon
   // Nobody tells of what is written by hand.
   const touch = (log = logs[0]) => pool.query(`update ${log?.schema}.head set fence = fence + 1`)
   const counts = () => stores.map(store => store.changes.count)
-  await expect.poll(() => looks.length, { timeout: 10_000 }).toBe(2)
+  await expect.poll(() => looks.length).toBe(2)
   expect(looks[0]?.split(' union all ')).toHaveLength(8)
   const before = counts()
   await touch(logs[7])
-  await expect.poll(counts, { timeout: 10_000 }).not.toEqual(before)
+  await expect.poll(counts).not.toEqual(before)
   expect(counts().slice(0, 7)).toEqual(before.slice(0, 7))
   expect(pool.totalCount).toBeLessThanOrEqual(4)
   // One that is gone does not hide the others.
   await pool.query(`drop schema ${logs[7]?.schema} cascade`)
   await touch(logs[0])
-  await expect.poll(() => counts()[0], { timeout: 10_000 }).toBe((before[0] ?? 0) + 1)
+  await expect.poll(() => counts()[0]).toBe((before[0] ?? 0) + 1)
   expect(counts().slice(1, 7)).toEqual(before.slice(1, 7))
 })
 
@@ -222,7 +222,7 @@ test('a schema may have a word of SQL as its name', async () => {
   await expect.poll(() => store.changes.count).toBe(2)
   // Nobody tells of it: a look finds it.
   await query('update head set fence = fence + 1')
-  await expect.poll(() => store.changes.count, { timeout: 10_000 }).toBe(3)
+  await expect.poll(() => store.changes.count).toBe(3)
 })
 
 test('an append whose transaction did not begin is not acknowledged', async () => {

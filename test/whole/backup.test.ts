@@ -39,7 +39,7 @@ test('a backup made under load and restored elsewhere has everything acknowledge
     async (to: string) => JSON.parse((await runAverba('backup', '--store', store, to, '--json')).out),
   ]) {
     const load = putUnderLoad(engine, Math.max(-1, ...all) + 1)
-    await expect.poll(() => load.acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(50)
+    await expect.poll(() => load.acknowledged.length).toBeGreaterThan(50)
     const before = [...all, ...load.acknowledged]
     const backup = join(dirname(store), `backup-${before.length}`)
     const made = await make(backup)

@@ -100,7 +100,7 @@ test('a locked file is STORE_BUSY, and a notification is answered 503 and stored
     expect(error).toMatchObject({ name: 'AverbaError', code: 'STORE_BUSY', hint: expect.any(String) })
   expect(await inbox()).toEqual([])
   holder.close()
-  await expect.poll(inbox, { timeout: 10_000 }).toEqual([{ origin: 'delivered' }])
+  await expect.poll(inbox).toEqual([{ origin: 'delivered' }])
   expect(await averba.consents.enrol({ cpf: '52998224725' })).toHaveLength(26)
   const [record] = await averba.subscriptions.failures({ recover: true })
   expect(record).toMatchObject({ recovery: 'stored' })

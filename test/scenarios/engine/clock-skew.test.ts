@@ -56,7 +56,7 @@ test('checkpoints are still signed after the clock was set back', async () => {
   const before = held()
   clock.jump(-10 * dayMs)
   await averba.consents.enrol({ cpf: '52998224725' })
-  await vi.waitFor(() => expect(held()).not.toBe(before))
+  await expect.poll(held).not.toBe(before)
 })
 
 test.each([

@@ -285,7 +285,7 @@ test('a rebuild never replaces rows of one version with those of another', async
   expect(edit(path, "select version || ' ' || views from projection, head")).toEqual(['2 '])
   const store = await open(path, [newer])
   await checkRight(store, events)
-  await expect.poll(() => leftOf(path), { timeout: 20_000 }).toEqual([])
+  await expect.poll(() => leftOf(path)).toEqual([])
 })
 
 test('a rebuilt view keeps its indexes, and no transaction builds them for all rows', async () => {
@@ -349,5 +349,5 @@ test('opening does not wait for discarded tables to be removed, and closing stop
   await first.close()
   expect(leftOf(path)).toEqual(['discarded_1'])
   await open(path, [view])
-  await expect.poll(() => leftOf(path), { timeout: 20_000 }).toEqual([])
+  await expect.poll(() => leftOf(path)).toEqual([])
 })
