@@ -80,11 +80,11 @@ test('TLS 1.1 is refused, TLS 1.2 and 1.3 are accepted', async () => {
 })
 
 test.each([
-  ['a slow head', '', '', 408],
-  ['a slow body', 'content-length: 2\r\n\r\n', '{', 408],
-  ['an endless body', 'transfer-encoding: chunked\r\n\r\n', `3e9\r\n${'x'.repeat(1_001)}\r\n`, 413],
-])('%s is cut off', async (_, head, body, status) => {
-  const { north, port } = await openServer({ headersTimeoutMs: 100, requestTimeoutMs: 200 })
+  ['a slow head', '', '', 408, { headersTimeoutMs: 100, requestTimeoutMs: 200 }],
+  ['a slow body', 'content-length: 2\r\n\r\n', '{', 408, { headersTimeoutMs: 100, requestTimeoutMs: 200 }],
+  ['an endless body', 'transfer-encoding: chunked\r\n\r\n', `3e9\r\n${'x'.repeat(1_001)}\r\n`, 413, {}],
+])('%s is cut off', async (_, head, body, status, limits) => {
+  const { north, port } = await openServer(limits)
   const socket = await open(port)
   socket.write(`POST /norte HTTP/1.1\r\nhost: localhost\r\nevent-type: e\r\n${head}${body}`)
   expect(await readAll(socket)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
