@@ -83,14 +83,16 @@ test.each([
 )
 
 describe('a delivery that takes seconds', () => {
-  /** Starts its answer at once, and ends it after four seconds. */
+  /** A little over half of the limit of 3500 milliseconds. */
+  const halfMs = 1_800
+  /** Starts its answer at once, and ends it too late. */
   const slowBody: RequestListener = (_, response) => {
     response.write('{')
-    setTimeout(() => response.end('}'), 4_000)
+    setTimeout(() => response.end('}'), 2 * halfMs)
   }
-  /** Takes two seconds for the handshake and two for the answer: neither reaches 3500 milliseconds alone. */
-  const slowHandshake = { SNICallback: (_: string, done: (error: null) => void) => setTimeout(done, 2_000, null) }
-  const slowAnswer: RequestListener = (_, response) => setTimeout(() => response.end(), 2_000)
+  /** The handshake and the answer together take too long, and neither alone. */
+  const slowHandshake = { SNICallback: (_: string, done: (error: null) => void) => setTimeout(done, halfMs, null) }
+  const slowAnswer: RequestListener = (_, response) => setTimeout(() => response.end(), halfMs)
 
   /** What a delivery came to, and after how many milliseconds. */
   async function deliver(options: object, handle: RequestListener, processingTime: (typeof times)[number]) {
