@@ -7,9 +7,9 @@ import { temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase } from '../../support/use-database.ts'
 import { appendOf } from '../append-of.ts'
 
-const [events, each] = [400, 500]
+const [events, each] = [200, 500]
 
-/** A closed log of 200,000 calls, some of which have ended in different ways. */
+/** A closed log of 100,000 calls, some of which have ended in different ways. */
 let sample = ''
 beforeAll(async () => {
   sample = temporaryStore()
@@ -35,7 +35,7 @@ async function check(...edits: readonly string[]): Promise<unknown> {
   })
   const worker = new Worker(new URL('check-ledger-apart.ts', import.meta.url), {
     workerData: path,
-    resourceLimits: { maxOldGenerationSizeMb: 24 },
+    resourceLimits: { maxOldGenerationSizeMb: 20 },
   })
   const [found] = await once(worker, 'message')
   return found
@@ -44,17 +44,17 @@ async function check(...edits: readonly string[]): Promise<unknown> {
 test('in a ledger larger than memory, exactly the wrong calls are found, anywhere', async () => {
   const found = await check(
     "update effect set state = 'settled', is_open = 0 where position = 2 and n = 1",
-    'delete from effect where position = 200 and n = 499',
-    "update effect set type = 'e.do9' where position = 201 and n = 0",
+    'delete from effect where position = 100 and n = 499',
+    "update effect set type = 'e.do9' where position = 101 and n = 0",
     `insert into effect (position, n, stream, type, state, is_open, due_at, attempts, reason)
       select position, 500, stream, type, state, is_open, due_at, attempts, reason from effect
-      where position = 401 and n = 1`,
+      where position = 201 and n = 1`,
     "update effect set state = 'settled' where position = 3 and n = 7",
     'update effect set due_at = null where position = 3 and n = 8',
   )
-  const wrong = ['2/1', '3/7', '3/8', '201/0', '401/500'].map(
+  const wrong = ['2/1', '3/7', '3/8', '101/0', '201/500'].map(
     call => `the call ${call} has another state than the log says`,
   )
-  const examples = [...wrong, 'the call 200/499 is missing in the ledger']
+  const examples = [...wrong, 'the call 100/499 is missing in the ledger']
   expect(found).toEqual([{ check: 'effects', count: 6, examples }])
 }, 60_000)
