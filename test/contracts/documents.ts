@@ -28,10 +28,7 @@ export function documentsContract(): void {
     expect(named.filter(each => !watch.answers.has(each))).toEqual([])
   })
 
-  test.each(Object.entries(documents))(
-    '%s has the first exchanges of the suite as its examples',
-    async (name, document) => {
-      await expect(watch.examples.write(document)).toMatchFileSnapshot(`../../docs/openapi/${name}`)
-    },
-  )
+  test.each(Object.entries(documents))('%s shows the first exchanges of the suite', async (name, document) => {
+    await expect(watch.examples.write(document)).toMatchFileSnapshot(`../../docs/openapi/${name}`)
+  })
 }

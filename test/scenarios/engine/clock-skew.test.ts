@@ -62,21 +62,18 @@ test('checkpoints are still signed after the clock was set back', async () => {
 test.each([
   [undefined, 20],
   [3_600, 2],
-])(
-  'two engines with clocks two hours apart wait between tries at a service that is down (%s)',
-  async (afterS, most) => {
-    const down = vi.fn(async () => busy(afterS, 503))
-    const store = temporaryStore()
-    const { averba, clock, samples } = await openWorld({ averba: { store }, intercept: down })
-    const ahead: Clock = { now: () => clock.now() + 2 * hourMs, sleep: (...args) => clock.sleep(...args) }
-    const consentService = consentServiceWith({})
-    const other = await openEngine({ store, clock: ahead, fetch: down, schedules: false, consentService })
-    for (const each of [averba, other]) startRun({ averba: each, clock })
-    const subject = await averba.consents.enrol({ cpf: samples.cpf })
-    await averba.consents.sync({ subject }, { waitMs: 0 })
-    await clock.advance(5 * minuteMs)
-    expect(down.mock.calls.length).toBeGreaterThan(0)
-    expect(down.mock.calls.length).toBeLessThanOrEqual(most)
-    expect(await averba.effects.list()).toMatchObject([{ state: 'deferred' }])
-  },
-)
+])('two engines with clocks two hours apart wait between tries while a service is down (%s)', async (afterS, most) => {
+  const down = vi.fn(async () => busy(afterS, 503))
+  const store = temporaryStore()
+  const { averba, clock, samples } = await openWorld({ averba: { store }, intercept: down })
+  const ahead: Clock = { now: () => clock.now() + 2 * hourMs, sleep: (...args) => clock.sleep(...args) }
+  const consentService = consentServiceWith({})
+  const other = await openEngine({ store, clock: ahead, fetch: down, schedules: false, consentService })
+  for (const each of [averba, other]) startRun({ averba: each, clock })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.consents.sync({ subject }, { waitMs: 0 })
+  await clock.advance(5 * minuteMs)
+  expect(down.mock.calls.length).toBeGreaterThan(0)
+  expect(down.mock.calls.length).toBeLessThanOrEqual(most)
+  expect(await averba.effects.list()).toMatchObject([{ state: 'deferred' }])
+})

@@ -52,24 +52,21 @@ async function givenStandstill(atTokenRequest: number, isTakenOver: boolean) {
 test.each([
   ['before it was sent', 1, 0],
   ['before it was sent again after a 401', 2, 1],
-])(
-  'a paid call whose process stands still %s goes on only if no other took it over',
-  async (_, tokenRequest, before) => {
-    const alone = await givenStandstill(tokenRequest, false)
-    expect(await alone.validating).toMatchObject({ status: 'settled' })
-    expect(alone.sent()).toBe(before + 1)
-    const { other, validating, sent, lines, reports } = await givenStandstill(tokenRequest, true)
-    expect(lines).toContainEqual({
-      ...{ level: 'warn', message: 'a call is taken over: its last attempt has no outcome' },
-      detail: expect.stringMatching(/^validationService\.validatePerson validation-/),
-    })
-    expect(reports).toEqual([true])
-    // It was certainly not sent, so the doubt is over.
-    expect(await validating).toMatchObject({ status: 'declined', problem: { code: 'NOT_DONE' } })
-    expect(sent()).toBe(before)
-    expect(await unknownCalls(other)).toEqual([])
-  },
-)
+])('a paid call whose process stands still %s goes on only if nobody took it over', async (_, tokenRequest, before) => {
+  const alone = await givenStandstill(tokenRequest, false)
+  expect(await alone.validating).toMatchObject({ status: 'settled' })
+  expect(alone.sent()).toBe(before + 1)
+  const { other, validating, sent, lines, reports } = await givenStandstill(tokenRequest, true)
+  expect(lines).toContainEqual({
+    ...{ level: 'warn', message: 'a call is taken over: its last attempt has no outcome' },
+    detail: expect.stringMatching(/^validationService\.validatePerson validation-/),
+  })
+  expect(reports).toEqual([true])
+  // It was certainly not sent, so the doubt is over.
+  expect(await validating).toMatchObject({ status: 'declined', problem: { code: 'NOT_DONE' } })
+  expect(sent()).toBe(before)
+  expect(await unknownCalls(other)).toEqual([])
+})
 
 test.each([
   ['a minute after its lease was extended', 0, minuteMs, false],

@@ -167,44 +167,41 @@ test('a log without its keyring is not ready', async () => {
   expect(await averba.health()).toMatchObject({ ready: false })
 })
 
-test.each([500, 403])(
-  'consents unread for over three intervals, answered %i, fail the check and are logged',
-  async status => {
-    let isBroken = false
-    const isCut = ({ url }: Request) => isBroken && url.includes('consentimento')
-    const { averba, clock, lines } = await openWorld({
-      averba: { schedules: true },
-      intercept: answering(isCut, () => Response.json({ title: 'CANARIO', status }, { status })),
-    })
-    const { consents } = averba
-    const settle = () => clock.finish(averba.settle())
-    const after = (times: number, ms = hourMs) => passTime({ averba: { settle }, clock }, ms, times)
-    const first = await consents.enrol({ cpf: samples.cpf })
-    await after(30, dayMs)
-    // The wait of a subject enrolled long ago counts from now.
-    await consents.schedule({ subject: first }, { syncEveryMs: hourMs })
-    await consents.enrol({ cpf: cpfOf(7) }, { syncEveryMs: 7 * dayMs })
-    expect(await troubles(averba)).toEqual({})
-    await after(1)
-    isBroken = true
-    await consents.enrol({ cpf: cpfOf(8) }, { syncEveryMs: hourMs })
-    await after(2)
-    expect(await troubles(averba)).toEqual({})
-    const well = '3 data subjects can be read as often as configured'
-    expect(await consents.syncPlan()).toMatchObject({ ok: true, overdue: 0, detail: well })
-    expect(lines).toEqual([])
-    await after(24)
-    const detail = '2 of 3 data subjects have not been read for over three intervals'
-    expect(await troubles(averba)).toEqual({ consents: expect.stringContaining(`${detail}: see effects.list()`) })
-    expect((await averba.health()).ready).toBe(true)
-    expect(await consents.syncPlan()).toMatchObject({ ok: false, overdue: 2, detail })
-    expect(lines).toContainEqual({ level: 'warn', message: 'consents cannot be read as often as configured', detail })
-    isBroken = false
-    await after(2)
-    expect(await troubles(averba)).toEqual({})
-    expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-  },
-)
+test.each([500, 403])('consents unread for over three intervals (%i) fail the check and are logged', async status => {
+  let isBroken = false
+  const isCut = ({ url }: Request) => isBroken && url.includes('consentimento')
+  const { averba, clock, lines } = await openWorld({
+    averba: { schedules: true },
+    intercept: answering(isCut, () => Response.json({ title: 'CANARIO', status }, { status })),
+  })
+  const { consents } = averba
+  const settle = () => clock.finish(averba.settle())
+  const after = (times: number, ms = hourMs) => passTime({ averba: { settle }, clock }, ms, times)
+  const first = await consents.enrol({ cpf: samples.cpf })
+  await after(30, dayMs)
+  // The wait of a subject enrolled long ago counts from now.
+  await consents.schedule({ subject: first }, { syncEveryMs: hourMs })
+  await consents.enrol({ cpf: cpfOf(7) }, { syncEveryMs: 7 * dayMs })
+  expect(await troubles(averba)).toEqual({})
+  await after(1)
+  isBroken = true
+  await consents.enrol({ cpf: cpfOf(8) }, { syncEveryMs: hourMs })
+  await after(2)
+  expect(await troubles(averba)).toEqual({})
+  const well = '3 data subjects can be read as often as configured'
+  expect(await consents.syncPlan()).toMatchObject({ ok: true, overdue: 0, detail: well })
+  expect(lines).toEqual([])
+  await after(24)
+  const detail = '2 of 3 data subjects have not been read for over three intervals'
+  expect(await troubles(averba)).toEqual({ consents: expect.stringContaining(`${detail}: see effects.list()`) })
+  expect((await averba.health()).ready).toBe(true)
+  expect(await consents.syncPlan()).toMatchObject({ ok: false, overdue: 2, detail })
+  expect(lines).toContainEqual({ level: 'warn', message: 'consents cannot be read as often as configured', detail })
+  isBroken = false
+  await after(2)
+  expect(await troubles(averba)).toEqual({})
+  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+})
 
 /** An engine with the probes of its status server. */
 async function givenProbes(options: Partial<AverbaOptions> = {}) {

@@ -61,17 +61,14 @@ test.each([
   ['the order of events', { events: [answered, { type: 'token.renewed' }] }, /event 2 of 2, .* or not in this order/],
   ['an unwanted event', { without: ['token.renewed'] }, /the unwanted events/],
   ['effects that wait for a person', { stuck: 1 }, /the number of effects that wait for a person/],
-] as const)(
-  'a failed expectation of %s throws an error with the seed and the recorded events',
-  async (_, expected, message) => {
-    const played = scenario({ world: { seed: 4711 }, when: validate, expected })
-    await expect(played).rejects.toThrow(message)
-    await expect(played).rejects.toThrow(/seed 4711\n[\s\S]*validation\.requested [\s\S]*token\.requested/)
-    await expect(played).rejects.toThrow(AssertionError)
-    // `node:test` shows the stack.
-    await expect(played).rejects.toMatchObject({ stack: expect.stringContaining('seed 4711\n') })
-  },
-)
+] as const)('a failed expectation of %s throws with the seed and the recorded events', async (_, expected, message) => {
+  const played = scenario({ world: { seed: 4711 }, when: validate, expected })
+  await expect(played).rejects.toThrow(message)
+  await expect(played).rejects.toThrow(/seed 4711\n[\s\S]*validation\.requested [\s\S]*token\.requested/)
+  await expect(played).rejects.toThrow(AssertionError)
+  // `node:test` shows the stack.
+  await expect(played).rejects.toMatchObject({ stack: expect.stringContaining('seed 4711\n') })
+})
 
 describe('handlers that fail', () => {
   const evento = 'dimp-situacao-import'

@@ -107,26 +107,22 @@ export function appendConformance({ test, expect }: Harness, newPlace: () => Pla
     expect(store.changes.count - count).toBeLessThan(10)
   })
 
-  onStore(
-    'a command id used again runs once, in one commit or later, and a refusal is stored without an event',
-    async store => {
-      const send = () => store.append({ ...toStream('token-a', 'any'), receipt: receiptOf('c1') })
-      const [first, ...again] = [...(await Promise.all([send(), send()])), await send()]
-      expect(first).toMatchObject({ status: 'appended', position: 2 })
-      for (const each of again)
-        expect(each).toMatchObject({ status: 'known', receipt: { commandId: 'c1', position: 2 } })
-      const refuse = (commandId: string, version: number) => {
-        const receipt = receiptOf(commandId, 'refused', 'it is closed')
-        return statusOf(store, appendOf('token-a', version, [], { receipt }))
-      }
-      expect(await refuse('c2', 1)).toBe('appended')
-      expect(await store.receipt('c2')).toMatchObject({ code: 'refused', detail: 'it is closed', position: 2 })
-      // A refusal depends on the stream's version too: with an outdated one it is not stored.
-      expect(await refuse('c3', 0)).toBe('conflict')
-      expect(await store.receipt('c3')).toBeUndefined()
-      expect(await store.read({})).toHaveLength(2)
-    },
-  )
+  onStore('a command id runs once, in one commit or later, and a refusal is stored without an event', async store => {
+    const send = () => store.append({ ...toStream('token-a', 'any'), receipt: receiptOf('c1') })
+    const [first, ...again] = [...(await Promise.all([send(), send()])), await send()]
+    expect(first).toMatchObject({ status: 'appended', position: 2 })
+    for (const each of again) expect(each).toMatchObject({ status: 'known', receipt: { commandId: 'c1', position: 2 } })
+    const refuse = (commandId: string, version: number) => {
+      const receipt = receiptOf(commandId, 'refused', 'it is closed')
+      return statusOf(store, appendOf('token-a', version, [], { receipt }))
+    }
+    expect(await refuse('c2', 1)).toBe('appended')
+    expect(await store.receipt('c2')).toMatchObject({ code: 'refused', detail: 'it is closed', position: 2 })
+    // A refusal depends on the stream's version too: with an outdated one it is not stored.
+    expect(await refuse('c3', 0)).toBe('conflict')
+    expect(await store.receipt('c3')).toBeUndefined()
+    expect(await store.read({})).toHaveLength(2)
+  })
 
   onStore('of racing creations exactly one wins', async store => {
     const racers = Array.from({ length: 20 }, () => statusOf(store, toStream('token-a', 'none')))

@@ -44,28 +44,25 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
     expect(await store.dueEffects(due + 3_000, { limit: 2 })).toEqual(['token-a/1/1', 'token-a/1/2'])
   })
 
-  onStore(
-    'effects that have ended are listed the newest first, page by page, and others the oldest first',
-    async store => {
-      const streams = ['token-a', 'token-b']
-      for (const stream of streams)
-        await store.append(appendOf(stream, 'none', [{ effects: Array(3).fill(requesting).flat() }]))
-      const ids = streams.flatMap(stream => [0, 1, 2].map(n => `${stream}/1/${n}`))
-      const listAll = async (states: readonly EffectState[]) => {
-        const found: PendingEffect[] = []
-        for (;;) {
-          const after = found.at(-1)
-          const page = await store.effects({ states, limit: 2, ...(after && { after }) })
-          if (page.length === 0) return found.map(each => each.id)
-          found.push(...page)
-        }
+  onStore('effects that have ended are listed the newest first, by pages, and others the oldest first', async store => {
+    const streams = ['token-a', 'token-b']
+    for (const stream of streams)
+      await store.append(appendOf(stream, 'none', [{ effects: Array(3).fill(requesting).flat() }]))
+    const ids = streams.flatMap(stream => [0, 1, 2].map(n => `${stream}/1/${n}`))
+    const listAll = async (states: readonly EffectState[]) => {
+      const found: PendingEffect[] = []
+      for (;;) {
+        const after = found.at(-1)
+        const page = await store.effects({ states, limit: 2, ...(after && { after }) })
+        if (page.length === 0) return found.map(each => each.id)
+        found.push(...page)
       }
-      expect(await listAll(['pending'])).toEqual(ids)
-      await store.append(appendOf('subject-a', 'none', [{ cancels: ids }]))
-      expect(await listAll(['cancelled'])).toEqual(ids.toReversed())
-      expect(await listAll(['cancelled', 'pending'])).toEqual(ids)
-    },
-  )
+    }
+    expect(await listAll(['pending'])).toEqual(ids)
+    await store.append(appendOf('subject-a', 'none', [{ cancels: ids }]))
+    expect(await listAll(['cancelled'])).toEqual(ids.toReversed())
+    expect(await listAll(['cancelled', 'pending'])).toEqual(ids)
+  })
 
   for (const [how, first, isAtOnce] of [
     ['is settled before it is cancelled', 'settled', false],
@@ -84,24 +81,21 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(await store.effect(effect)).toMatchObject({ state: first })
     })
 
-  onStore(
-    'what may only cancel an unsent effect conflicts once an attempt has begun or its outcome is in doubt',
-    async store => {
-      const withdraw = (stream: string, id = effect) =>
-        statusOf(store, appendOf(stream, 'none', [{ cancels: [id] }], { cancelsFrom: unsentStates }))
-      await store.append(requested)
-      await store.claimEffect(effect, due)
-      expect(await withdraw('subject-a')).toBe('conflict')
-      await store.append(ending('unknown', 1, 'token-b'))
-      expect(await withdraw('subject-a')).toBe('conflict')
-      // It has no time, so no look for due calls comes across it.
-      expect(await store.effect(effect)).toMatchObject({ state: 'unknown' })
-      expect(await store.effect(effect)).not.toHaveProperty('dueAt')
-      await store.append(appendOf('token-c', 'none', [{ effects: requesting }]))
-      expect(await withdraw('subject-b', 'token-c/1/0')).toBe('appended')
-      expect(await store.effect('token-c/1/0')).toMatchObject({ state: 'cancelled' })
-    },
-  )
+  onStore('what may only cancel an unsent effect conflicts once it was tried or is in doubt', async store => {
+    const withdraw = (stream: string, id = effect) =>
+      statusOf(store, appendOf(stream, 'none', [{ cancels: [id] }], { cancelsFrom: unsentStates }))
+    await store.append(requested)
+    await store.claimEffect(effect, due)
+    expect(await withdraw('subject-a')).toBe('conflict')
+    await store.append(ending('unknown', 1, 'token-b'))
+    expect(await withdraw('subject-a')).toBe('conflict')
+    // It has no time, so no look for due calls comes across it.
+    expect(await store.effect(effect)).toMatchObject({ state: 'unknown' })
+    expect(await store.effect(effect)).not.toHaveProperty('dueAt')
+    await store.append(appendOf('token-c', 'none', [{ effects: requesting }]))
+    expect(await withdraw('subject-b', 'token-c/1/0')).toBe('appended')
+    expect(await store.effect('token-c/1/0')).toMatchObject({ state: 'cancelled' })
+  })
 
   onStore('an attempt that never reported back is claimed again after its lease, with wasStarted', async store => {
     await store.append(requested)

@@ -46,23 +46,20 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
     expect(await other.read({ stream: 'token-a' })).toHaveLength(1)
   })
 
-  onBoth(
-    'what a process does not know is enforced: a stream that it only expects to be missing, a digest, a receipt',
-    async (one, other) => {
-      const entry = { kind: 'token', digest, value: 'a' }
-      const receipt = receiptOf('c1')
-      const first = { ...toStream('token-a', 'none'), indexEntries: [entry], receipt }
-      expect(await one.append(first)).toMatchObject({ status: 'appended' })
-      const second = toStream('token-b', 'any')
-      const expecting = alsoExpecting(second, 'token-a', 'none')
-      expect(await other.append(expecting)).toMatchObject({ status: 'conflict' })
-      const indexing = { ...second, indexEntries: [{ ...entry, value: 'b' }] }
-      expect(await other.append(indexing)).toMatchObject({ status: 'conflict' })
-      // Its conflict is no answer: the command was recorded before.
-      expect(await other.append({ ...expecting, receipt })).toMatchObject({ status: 'known' })
-      expect(await other.append(toStream('token-b', 'none'))).toMatchObject({ status: 'appended' })
-    },
-  )
+  onBoth('what a process does not know is enforced: a missing stream, a digest, a receipt', async (one, other) => {
+    const entry = { kind: 'token', digest, value: 'a' }
+    const receipt = receiptOf('c1')
+    const first = { ...toStream('token-a', 'none'), indexEntries: [entry], receipt }
+    expect(await one.append(first)).toMatchObject({ status: 'appended' })
+    const second = toStream('token-b', 'any')
+    const expecting = alsoExpecting(second, 'token-a', 'none')
+    expect(await other.append(expecting)).toMatchObject({ status: 'conflict' })
+    const indexing = { ...second, indexEntries: [{ ...entry, value: 'b' }] }
+    expect(await other.append(indexing)).toMatchObject({ status: 'conflict' })
+    // Its conflict is no answer: the command was recorded before.
+    expect(await other.append({ ...expecting, receipt })).toMatchObject({ status: 'known' })
+    expect(await other.append(toStream('token-b', 'none'))).toMatchObject({ status: 'appended' })
+  })
 
   onBoth('a follower belongs to one process until it is released', async (one, other) => {
     const follower = await one.followers.take('mail')
@@ -79,35 +76,32 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
     expect(await other.followers.take('mail')).toMatchObject({ position: 1 })
   })
 
-  onBoth(
-    'of two processes that take a lease at once one gets it, and only it can extend or release it',
-    async (one, other) => {
-      const [now, rounds] = [systemClock.now(), 20]
-      for (let n = 1; n <= rounds; n++) {
-        const id = `token-${n}/1/0`
-        const requested = appendOf(`token-${n}`, 'none', [{ effects: requesting }])
-        await one.append({ ...requested, at: new Date(now).toISOString() })
-        // Creates the row without a lease.
-        await one.followers.take(`follower-${n}`)
-        await one.followers.release(`follower-${n}`)
-        const taken = await Promise.all(
-          [one, other].map(async store => ({
-            store,
-            follower: await store.followers.take(`follower-${n}`),
-            lease: await store.secrets.leases.take(`lease-${n}`),
-            effect: await store.claimEffect(id, now),
-          })),
-        )
-        for (const what of ['follower', 'lease', 'effect'] as const)
-          expect(taken.filter(each => Boolean(each[what]))).toHaveLength(1)
-        const stranger = taken.find(each => !each.lease)?.store
-        await stranger?.secrets.leases.release(`lease-${n}`)
-        expect(await stranger?.secrets.leases.take(`lease-${n}`)).toBeUndefined()
-        const without = taken.find(each => each.effect === undefined)?.store
-        expect(await without?.extendLease({ id, attempts: 1 })).toBeUndefined()
-      }
-    },
-  )
+  onBoth('of two that take a lease at once one gets it, and only it can extend or release it', async (one, other) => {
+    const [now, rounds] = [systemClock.now(), 20]
+    for (let n = 1; n <= rounds; n++) {
+      const id = `token-${n}/1/0`
+      const requested = appendOf(`token-${n}`, 'none', [{ effects: requesting }])
+      await one.append({ ...requested, at: new Date(now).toISOString() })
+      // Creates the row without a lease.
+      await one.followers.take(`follower-${n}`)
+      await one.followers.release(`follower-${n}`)
+      const taken = await Promise.all(
+        [one, other].map(async store => ({
+          store,
+          follower: await store.followers.take(`follower-${n}`),
+          lease: await store.secrets.leases.take(`lease-${n}`),
+          effect: await store.claimEffect(id, now),
+        })),
+      )
+      for (const what of ['follower', 'lease', 'effect'] as const)
+        expect(taken.filter(each => Boolean(each[what]))).toHaveLength(1)
+      const stranger = taken.find(each => !each.lease)?.store
+      await stranger?.secrets.leases.release(`lease-${n}`)
+      expect(await stranger?.secrets.leases.take(`lease-${n}`)).toBeUndefined()
+      const without = taken.find(each => each.effect === undefined)?.store
+      expect(await without?.extendLease({ id, attempts: 1 })).toBeUndefined()
+    }
+  })
 
   test('work in progress keeps its lease, which no other process extends', async () => {
     let now = Date.parse(at)

@@ -65,19 +65,16 @@ test('a view that keeps failing stays stopped, is reported each time, and is ret
 test.each([
   ['throw', 'RangeError'],
   ['badCell', 'ERR_SQLITE_ERROR'],
-] as const)(
-  'a fixed view that fails at a later event (%s) reports it, and stops right before its page',
-  async (how, error) => {
-    const { breaks, store, fragile, retry } = await givenFragile({ at: 15, with: 'throw' })
-    await append(store, 10)
-    await append(store, 1_000)
-    Object.assign(breaks, { at: 700, with: how })
-    await retry()
-    const reason = `${error} at position 700`
-    expect(await fragile()).toMatchObject({ isRunning: false, position: 511, reason })
-    expect(await sumOf(store, 'fragile')).toBe(510)
-  },
-)
+] as const)('a fixed view that fails later (%s) reports it, and stops right before its page', async (how, error) => {
+  const { breaks, store, fragile, retry } = await givenFragile({ at: 15, with: 'throw' })
+  await append(store, 10)
+  await append(store, 1_000)
+  Object.assign(breaks, { at: 700, with: how })
+  await retry()
+  const reason = `${error} at position 700`
+  expect(await fragile()).toMatchObject({ isRunning: false, position: 511, reason })
+  expect(await sumOf(store, 'fragile')).toBe(510)
+})
 
 test('two processes that restart the same view fold no event twice, and only one reports it', async () => {
   const one = await givenFragile({ at: 15, with: 'throw' })
