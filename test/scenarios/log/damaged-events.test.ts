@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import type { Averba, LogLine, Recorded } from '../../../src/index.ts'
+import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
-import { openTags } from '../../support/open-tags.ts'
+import { Tags } from '../../../src/store/log/tags.ts'
+import { openKeyring } from '../../../src/vault/keyring.ts'
+import { KeyringFile } from '../../../src/vault/keyring-file.ts'
 import { passTime } from '../../support/pass-time.ts'
 import { inboxOf } from '../../support/portal.ts'
 import { refuses } from '../../support/refuses.ts'
@@ -25,7 +28,7 @@ async function given() {
       void logged.push([message, follower ?? handler, attempt, error].join(' ')),
   })
   const file = new Sqlite(store)
-  const tags = await openTags(store)
+  const tags = new Tags(await openKeyring(new KeyringFile(`${store}.keys`, systemEntropy), systemEntropy))
   /** Changes a header as somebody with the keys could; calling the result restores it. */
   const change = (position: number, how: (header: string) => string) => {
     const was = String(file.value('select header from event where position = ?', position))

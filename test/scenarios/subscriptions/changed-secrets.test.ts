@@ -3,7 +3,6 @@ import { expect, test } from 'vitest'
 import type { Averba, AverbaOptions } from '../../../src/index.ts'
 import { samples, type World, type WorldOptions } from '../../../src/simulation/index.ts'
 import { eventsOf } from '../../support/events-of.ts'
-import { earlyReadingReason } from '../../support/hastened.ts'
 import { dayMs, hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
 import { actionsOf, applyPlan, openBeside, statusOf } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -162,7 +161,8 @@ test('while a source fails, an unknown secret is answered 503, not 401', async (
   const message = 'a notification was not stored: answered 503'
   // One log line a minute has the count.
   expect(lines.filter(line => line.message === message)).toMatchObject([{ message, error: 'MISCONFIGURED' }])
-  await expect.poll(() => earlyReadingReason(averba)).toBe('unstored')
+  const hastened = async () => (await eventsOf({ averba }, 'portal.recoveryHastened'))[0]?.data.reason
+  await expect.poll(hastened).toBe('unstored')
   expect(await statusOf(averba, first)).toBe(200)
   source.isDown = false
   source.value = second

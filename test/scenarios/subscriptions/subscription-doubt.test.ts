@@ -46,30 +46,27 @@ function loseAnswerTo(method: string): Answer {
   }
 }
 
-test.each(['POST', 'PUT', 'DELETE'] as const)(
-  'a %s whose answer was lost stays unknown until a list succeeds',
-  async method => {
-    const { world, open, answers, attempt } = await given()
-    const first = await open(declared)
-    if (method !== 'POST') {
-      const [{ id, endpoint } = expect.fail('Nothing was made')] = await applyPlan(first)
-      const changed = { id, evento, endpoint, chaveSecreta: 'de outro' }
-      if (method === 'PUT') await callPortal(world, 'PUT', changed, `/${id}`)
-    }
-    await first.close()
-    const averba = await open(method === 'DELETE' ? [] : declared)
-    answers(loseAnswerTo(method))
-    await attempt(averba)
-    await averba.settle()
-    answers(forwarded)
-    expect(await averba.effects.list({ state: 'unknown' })).toHaveLength(1)
-    await averba.subscriptions.plan()
-    expect(await averba.effects.list({ state: 'unknown' })).toEqual([])
-    const [shown] = await averba.subscriptions.list({ inactive: true })
-    const expected = method === 'DELETE' ? { state: 'deleted', deletedBy: 'us' } : { state: 'active' }
-    expect(shown).toMatchObject(expected)
-  },
-)
+test.each(['POST', 'PUT', 'DELETE'])('a %s whose answer was lost stays unknown until a list succeeds', async method => {
+  const { world, open, answers, attempt } = await given()
+  const first = await open(declared)
+  if (method !== 'POST') {
+    const [{ id, endpoint } = expect.fail('Nothing was made')] = await applyPlan(first)
+    const changed = { id, evento, endpoint, chaveSecreta: 'de outro' }
+    if (method === 'PUT') await callPortal(world, 'PUT', changed, `/${id}`)
+  }
+  await first.close()
+  const averba = await open(method === 'DELETE' ? [] : declared)
+  answers(loseAnswerTo(method))
+  await attempt(averba)
+  await averba.settle()
+  answers(forwarded)
+  expect(await averba.effects.list({ state: 'unknown' })).toHaveLength(1)
+  await averba.subscriptions.plan()
+  expect(await averba.effects.list({ state: 'unknown' })).toEqual([])
+  const [shown] = await averba.subscriptions.list({ inactive: true })
+  const expected = method === 'DELETE' ? { state: 'deleted', deletedBy: 'us' } : { state: 'active' }
+  expect(shown).toMatchObject(expected)
+})
 
 test('the answer to a deferred deletion does not end a later registration', async () => {
   const { world, open, answers, attempt, clock } = await given()
