@@ -500,6 +500,7 @@ export const portuguese: Readonly<Record<string, string>> = {
     'talvez feita e paga, com o trace id {}: apure [resolve]',
   'HTTP {} ({}) at {}, not understood': 'HTTP {} ({}) em {}, não compreendida',
   '--data shows its beginning, which may hold personal data': '--data mostra o começo, que pode ter dados pessoais',
+  'destroyed with its person': 'destruído com a pessoa',
   '{} bytes, sealed: --data shows it': '{} bytes, lacrados: --data os mostra',
   'it arrived {} times': 'chegou {} vezes',
   'parked at the event {}: {} [retry, skip]': 'suspenso no evento {}: {} [retry, skip]',

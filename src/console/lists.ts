@@ -1,4 +1,5 @@
 import type { Call, Follower, Subscription, Views } from '../index.ts'
+import { describeState } from '../pages/describe.ts'
 import { type Columns, showInstant, showTable } from '../pages/document.ts'
 import { type Html, html } from '../pages/html.ts'
 import { actForm, choice, field, filterForm, knownAtForm, linkToStream, type Page, readKnownAt } from './page.ts'
@@ -201,7 +202,7 @@ ${showTable(
     ['ID', call => html`<code>${call.id}</code>`],
     [texts.call, call => call.type],
     [texts.stream, call => linkToStream(call.stream)],
-    [texts.state, call => words.effectStates[call.state]],
+    [texts.state, call => describeState(call, words)],
     [texts.attempts, call => call.attempts],
     [texts.why, call => describeWaiting(page, call)],
     [texts.act, call => actsOn(page, call)],

@@ -7,6 +7,15 @@ export function describeEvent({ type, data }: Pick<RecordedEvent, 'type' | 'data
   return events[name]?.(data as never) ?? words.otherEvent(type) // The text of a type takes the data of that type.
 }
 
+/** Says the state of a call. Its reason tells whether the service itself settled or declined it. */
+export function describeState(
+  { state, reason }: Pick<PendingEffect, 'state' | 'reason'>,
+  { callEndings, effectStates }: LanguageWords,
+): string {
+  const isByService = state === 'declined' ? / answered \d+$/.test(reason) : state !== 'settled' || reason === ''
+  return isByService ? effectStates[state] : callEndings.ended
+}
+
 /** Describes the outcome of a call. `ending` is the event that ended it, when it ended without an answer. */
 export function describeCall(
   { state }: Pick<PendingEffect, 'state'>,

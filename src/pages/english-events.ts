@@ -145,7 +145,7 @@ export const englishEvents: EventWords = {
   'subscription.registered': ({ how }) => `Subscription ${registeredHow[how]}`,
   'subscription.changed': ({ generation }) => `Subscription changed at the portal: secrets of generation ${generation}`,
   'subscription.drifted': ({ areSecretsOurs }) =>
-    areSecretsOurs ? 'The portal shows another event or endpoint' : 'The portal shows secrets that are not ours',
+    `The portal's entry differs from what was known: its secrets are ${areSecretsOurs ? '' : 'not '}ours`,
   'subscription.deletionRequested': () => 'Deletion requested at the portal',
   'subscription.deleted': ({ by }) =>
     by === 'portal' ? 'THE PORTAL DELETED the subscription' : 'Subscription deleted',

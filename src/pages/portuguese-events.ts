@@ -143,7 +143,7 @@ export const portugueseEvents: EventWords = {
   'subscription.registered': ({ how }) => `Inscrição ${registeredHow[how]}`,
   'subscription.changed': ({ generation }) => `Inscrição alterada no portal: segredos da geração ${generation}`,
   'subscription.drifted': ({ areSecretsOurs }) =>
-    areSecretsOurs ? 'O portal mostra outro evento ou endereço' : 'O portal mostra segredos que não são nossos',
+    `A inscrição no portal difere do que se conhecia: os segredos ${areSecretsOurs ? '' : 'não '}são nossos`,
   'subscription.deletionRequested': () => 'Exclusão pedida ao portal',
   'subscription.deleted': ({ by }) => (by === 'portal' ? 'O PORTAL EXCLUIU a inscrição' : 'Inscrição excluída'),
   'subscription.reappeared': () => 'O portal lista a inscrição como ativa de novo',

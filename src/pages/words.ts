@@ -199,6 +199,7 @@ const callEndings = {
     'enviada, e respondida sem ser feita; depois, cancelada',
     'sent, and answered without being done; then cancelled',
   ],
+  ended: ['encerrada', 'ended'],
   'found done': ['feita: isso foi apurado depois', 'done, as was found out later'],
   'found not done': ['não feita: isso foi apurado depois', 'not done, as was found out later'],
 } as const

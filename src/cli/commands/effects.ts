@@ -1,4 +1,5 @@
 import { type Averba, AverbaError, type Call, type CallDetail } from '../../index.ts'
+import { describeState } from '../../pages/describe.ts'
 import { getLanguageWords } from '../../pages/words.ts'
 import { effectStates } from '../../vocabulary/message.ts'
 import { effectStream, serviceNames } from '../../vocabulary/names.ts'
@@ -180,10 +181,10 @@ function styleOf({ state, waiting }: Call): Pick<Row, 'style'> {
 }
 
 /** Says in one line why a call waits, until when, and what a person can do; or how it ended. */
-export function describeWait(say: Say, { waiting, state, ...call }: Call): string {
+export function describeWait(say: Say, { waiting, ...call }: Call): string {
   const reason = say.message(call.reason)
   const words = getLanguageWords(say.language)
-  if (waiting === undefined) return [words.effectStates[state], reason].filter(each => each !== '').join(': ')
+  if (!waiting) return [describeState(call, words), reason].filter(each => each !== '').join(': ')
   const { until, actions } = waiting
   const when = until === null ? '' : ` ${formatUntil(say, until)}`
   const why = `${say.commands(words.waitings[waiting.for])}${when}${reason === '' ? '' : `: ${reason}`}`

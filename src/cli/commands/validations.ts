@@ -1,4 +1,5 @@
 import { type Averba, AverbaError, type Call, type Views } from '../../index.ts'
+import { streamOf } from '../../vocabulary/names.ts'
 import { defineCommand, defineGroup } from '../command.ts'
 import type { Say } from '../language.ts'
 import { lookInto, sourceOptions, withLog } from '../load-config.ts'
@@ -55,16 +56,20 @@ const showCommand = defineCommand({
   notes: 'Exit codes: 0 shown, 1 no validation has this id.',
   async run(terminal, { data, actor, purpose, ...source }, id) {
     const reveal = readReveal({ data, actor, purpose })
-    const { row, calls, revealed } = await (reveal ? withLog : lookInto)(terminal, source, async averba => {
-      const found = await requireRow(averba, id)
-      const { claims, result, note } = found
-      const opened = reveal && (await averba.subjects.reveal({ claims, result, note }, reveal))
-      return { row: found, calls: await findWaiting(averba, [found]), revealed: opened }
+    return (reveal ? withLog : lookInto)(terminal, source, async averba => {
+      const row = await requireRow(averba, id)
+      const { claims, result, note } = row
+      const isErased = await isErasedWholly(averba, row)
+      // A reveal of nothing is not recorded.
+      const opened = reveal && !isErased && (await averba.subjects.reveal({ claims, result, note }, reveal))
+      const revealed = opened || (reveal && { claims: null, result: null, note: null })
+      const calls = await findWaiting(averba, [row])
+      const content = isErased ? terminal.say`destroyed with its person` : opened || undefined
+      return {
+        result: { ...toJson(row, calls.get(row.validation)), ...revealed },
+        lines: formatValidation(terminal, row, calls, content),
+      }
     })
-    return {
-      result: { ...toJson(row, calls.get(row.validation)), ...revealed },
-      lines: formatValidation(terminal, row, calls, revealed),
-    }
   },
 })
 
@@ -74,6 +79,13 @@ async function requireRow({ views }: Averba, id: string): Promise<ValidationRow>
   throw new AverbaError('NOT_FOUND', 'Cannot find the validation: no validation has this id', {
     hint: 'Use the id given to validate, not the trace id: validations.list has all of them',
   })
+}
+
+/** Whether the latest erasure of the person kept nothing. */
+async function isErasedWholly({ log }: Averba, { subject }: ValidationRow): Promise<boolean> {
+  const erasures = log.read({ stream: streamOf('subject', subject), types: ['subject.erased'], backward: true })
+  for await (const { data } of erasures) return data.kept.length === 0
+  return false
 }
 
 const resolveCommand = defineCommand({
@@ -174,7 +186,7 @@ function* formatValidation(
   { say }: Terminal,
   row: ValidationRow,
   calls: ReadonlyMap<string, Call>,
-  revealed: object | undefined,
+  content: object | string = say`sealed: --data shows it`,
 ): Iterable<string | Line> {
   yield { text: row.id, style: 'bold' }
   const next = describeNext(say, row, calls)
@@ -186,6 +198,6 @@ function* formatValidation(
   yield formatPair(say`subject`, row.subject)
   yield formatPair(say`trace id`, traceIdOf(row.validation))
   yield formatPair(say`stream`, say.commands(`${row.validation} (averba show ${row.validation})`))
-  if (revealed) yield* ['', ...JSON.stringify(revealed, null, 2).split('\n')]
-  else yield formatPair(say`content`, say`sealed: --data shows it`)
+  if (typeof content === 'string') yield formatPair(say`content`, content)
+  else yield* ['', ...JSON.stringify(content, null, 2).split('\n')]
 }

@@ -218,6 +218,14 @@ test('a validation that may have been paid is shown by status and by its list, a
   expect(seen.out).toContain('Maria')
   expect(await eventsOf(world, 'reveal.recorded')).toMatchObject([{ actor, data: { purpose: 'ticket 12' } }])
   await expectOutput(run('status'), /Nothing needs a person\.\n$/)
+  // No service declined it.
+  await expectOutput(run('effects list --state declined'), /validatePerson +declined +ended: it was found out\n/)
+  const subject = (await read('validations show order-1')).subject
+  await run(`erase --subject ${subject} ${by} --requester r --legal-basis x`)
+  const destroyed = /\ncontent +destroyed with its person\n$/
+  await expectOutput(run('validations show order-1'), destroyed)
+  await expectOutput(run(`validations show order-1 --data ${by} --purpose`, 'ticket 13'), destroyed)
+  expect(await eventsOf(world, 'reveal.recorded')).toHaveLength(1)
 })
 
 test('consents are listed, read and decided on: one, or all of a controller', async () => {
