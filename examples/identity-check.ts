@@ -2,11 +2,19 @@
 import { openAverba } from 'averba'
 import { startServices } from 'averba/simulation'
 
+const ids = process.argv.slice(2)
+if (ids.length === 0) {
+  console.error('Usage: node identity-check.ts <id>...   such as order-1, an id of yours for each check')
+  process.exit(1)
+}
 const services = await startServices() // yours: the options of averba init
-const averba = await openAverba({ store: 'identity-check.sqlite', ...services.options })
+const { tokenService, validationService } = services.options
+// The simulated service has another port at each start. Yours keeps its address, and needs no knownAs.
+const moved = { ...validationService, knownAs: 'https://validacao.exemplo.br' }
+const averba = await openAverba({ store: 'identity-check.sqlite', tokenService, validationService: moved })
 
 const claims = { nome: 'Maria de Exemplo Souza', sexo: 'F' } as const
-for (const id of process.argv.slice(2)) {
+for (const id of ids) {
   const outcome = await averba.validations.validate({ id, cpf: services.samples.cpf, claims })
   console.log(id, outcome.status, outcome.replayed ? 'answered before: nothing was paid' : 'asked now')
   if (outcome.status === 'settled') {

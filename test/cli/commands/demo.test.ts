@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { averba, averbaJson, expectFailure, expectJson, expectOutput } from '../../support/command-line.ts'
 import { openPage } from '../../support/open-page.ts'
+import { root, run } from '../../support/run-script.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 test('the demonstration shows every lifecycle, and ends with one JSON object', async () => {
@@ -37,4 +38,14 @@ test('a demonstration that cannot write, or whose folder holds a log, reports it
   const folder = temporaryFolder()
   writeFileSync(join(folder, 'averba.sqlite'), '')
   await expectFailure(averba('demo', '--dir', folder), 'Name another folder')
+})
+
+test('the example of an identity check can be run again: the same id is never paid twice', async () => {
+  const script = join(root, 'examples/identity-check.ts')
+  const check = (...ids: string[]) =>
+    run(process.execPath, ['--conditions=averba-source', script, ...ids], { cwd: folder })
+  const folder = temporaryFolder()
+  expect((await check('order-1')).stdout).toMatch(/^order-1 settled asked now\n/)
+  expect((await check('order-1')).stdout).toMatch(/^order-1 settled answered before: nothing was paid\n/)
+  await expect(check()).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(/^Usage: /) })
 })
