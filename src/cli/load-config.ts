@@ -93,7 +93,8 @@ export async function withConfigured<T>(
   // A log on a server whose keyring exists is not created either: a missing one is refused.
   const first = typeof store === 'string' && isOnPostgres(store) ? keyring : store
   if (mustExist && typeof first === 'string' && first !== ':memory:' && !existsSync(first)) {
-    const hint = 'Run it in the folder of the log, or give the store an absolute path in the configuration'
+    const hint =
+      'Run it in the folder of the log, or give the store an absolute path in the configuration. A new log is made by averba run, averba apply or openAverba'
     throw new AverbaError('NOT_FOUND', `Cannot open "${resolve(first)}": the file is missing`, { hint })
   }
   // Who only looks asks no third party for a signature.
@@ -110,6 +111,12 @@ export const placeOptions = {
 
 /** Which log, and what opens it. */
 export const sourceOptions = { ...placeOptions, ...logOptions } as const
+
+/** The same for a command that changes a whole log, which is never the one that happens to be here. */
+export const namedOptions = {
+  ...sourceOptions,
+  '--config <file>': 'the configuration that names the log: this or --store is needed',
+} as const
 
 export interface SourceValues {
   readonly config: string | undefined
@@ -160,7 +167,7 @@ function markToRead({ store, highWaterMark }: Pick<AverbaOptions, 'store' | 'hig
   return (highWaterMark || path !== undefined) && { highWaterMark: { read, write: async () => undefined } }
 }
 
-/** Requires that the log is named: what changes a whole log is not done to the one that happens to be here. */
+/** Requires that the log is named, by an option of `namedOptions`. */
 export function requireNamed({ config, store }: SourceValues, cannot: string): void {
   if (config !== undefined || store !== undefined) return
   throw new AverbaError('INVALID_INPUT', cannot, {

@@ -24,10 +24,12 @@ export interface DoneOne {
 interface Acts {
   readonly act?: (id: string) => Promise<Outcome<unknown> | unknown>
   readonly look?: (id: string) => Promise<unknown>
+  /** What is said when there are none. */
+  readonly none?: string
 }
 
 /** Acts on one after the other. A refused one does not stop the others; a bug does, and what was done is still told. */
-export async function actOnEach(terminal: Terminal, noun: string, ids: readonly string[], { act, look }: Acts) {
+export async function actOnEach(terminal: Terminal, noun: string, ids: readonly string[], { act, look, none }: Acts) {
   const progress = createProgress(terminal)
   const done: DoneOne[] = []
   let isBroken = false
@@ -46,7 +48,7 @@ export async function actOnEach(terminal: Terminal, noun: string, ids: readonly 
     }
     progress('', done.length, ids.length)
   }
-  return describeDone(terminal.say, done, noun)
+  return describeDone(terminal.say, done, noun, none)
 }
 
 function toStatus(result: unknown, hasActed: boolean): Omit<DoneOne, 'id'> {
@@ -63,7 +65,12 @@ function isOutcome(result: unknown): result is Outcome<unknown> {
 }
 
 /** Says what became of each: 0 when all are done, 2 when one is not known yet, 1 when one failed. */
-export function describeDone(say: Say, done: readonly DoneOne[], noun: string): Exclude<CommandEnd, number> {
+export function describeDone(
+  say: Say,
+  done: readonly DoneOne[],
+  noun: string,
+  none = say`Nothing was found.`,
+): Exclude<CommandEnd, number> {
   const has = (status: DoneOne['status']) => done.some(each => each.status === status)
   const ofAll = has('failed') ? exitCodes.error : has('recorded') ? exitCodes.attention : exitCodes.done
   const code = has('untried') || done.some(each => each.code === 'BUG') ? exitCodes.bug : ofAll
@@ -72,11 +79,10 @@ export function describeDone(say: Say, done: readonly DoneOne[], noun: string): 
     ...each,
     ...(outcome && { detail: describeOutcome(createSay('en'), outcome) }),
   }))
-  return { result: { done: told }, lines: formatDone(say, done, noun), code }
+  return { result: { done: told }, lines: done.length === 0 ? [none] : formatDone(say, done, noun), code }
 }
 
 function* formatDone(say: Say, done: readonly DoneOne[], noun: string): Iterable<string | Line> {
-  if (done.length === 0) return yield say`Nothing was found.`
   const names = {
     ...{ done: say`done`, accepted: say`accepted`, recorded: say`recorded`, found: say`found`, failed: say`failed` },
     untried: say`not tried`,

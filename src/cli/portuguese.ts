@@ -190,6 +190,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   'the configuration': 'a configuração',
   'the configuration, or one for each log': 'a configuração, ou uma para cada registro',
   'the configuration: averba.config.ts by default': 'a configuração: por padrão, averba.config.ts',
+  'the configuration that names the log: this or --store is needed':
+    'a configuração que indica o registro: exige-se esta opção ou --store',
   'the keyring, when it is not beside the file: that of a log on PostgreSQL':
     'o chaveiro, quando não está ao lado do arquivo: o de um registro no PostgreSQL',
   'the keyring; by default the one beside the store or the backup':
@@ -295,8 +297,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   'the language of the report': 'o idioma do relatório',
   'report the operations with personal data of a period, of all persons: --from and --until':
     'relata as operações com dados pessoais de um período: --from e --until',
-  'report whether this consent was valid, with the proof: its id at the service, with --at':
-    'relata se este consentimento valia, com a prova: o seu identificador no serviço, com --at',
+  'report whether this consent was valid, with the proof and --at: its stream, or with the subject its id at the service':
+    'relata se este consentimento valia, com a prova e --at: o seu fluxo, ou, com o titular, o seu identificador no serviço',
   'the database': 'o banco de dados',
   'store the notifications that are not in the inbox yet': 'guarda as notificações que faltam na caixa de entrada',
   'take over subscriptions of others to declared events': 'assume inscrições de outros nos eventos declarados',
@@ -308,7 +310,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   'the behaviour that the contracts leave open': 'o comportamento que os contratos deixam em aberto',
   'the data subject; without it the CPF is read from standard input': 'o titular; sem ele, o CPF vem da entrada padrão',
   'the end of the period, not included': 'o fim do período, não incluído',
-  'the end, such as 1000 or 2026-01-31T00:00:00.000Z': 'o fim, como 1000 ou 2026-01-31T00:00:00.000Z',
+  'the end, such as 1000 or 2026-01-31, which is the beginning of that day':
+    'o fim, como 1000 ou 2026-01-31, que é o começo desse dia',
   'the events to subscribe to': 'os eventos em que se inscrever',
   'the file of the log, or the address of its schema on PostgreSQL; close every engine on it first': `${logFile}; feche antes tudo o que o usa`,
   'the file that averba backup made': 'o arquivo que averba backup fez',
@@ -448,6 +451,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   'There are more: --limit shows them.': 'Há mais: --limit as mostra.',
   'Nothing needs a person.': 'Nada exige ação.',
   'Nothing was found.': 'Nada foi encontrado.',
+  'Nothing was found: only {} calls were looked for. --state selects others.':
+    'Nada foi encontrado: só se procuraram chamadas {}. --state seleciona outras.',
   'The content was destroyed.': 'O conteúdo foi destruído.',
   'WRONG {}: {}': 'PROBLEMA {}: {}',
   'WRONG {}: {}. See: {}': 'PROBLEMA {}: {}. Veja: {}',
@@ -464,6 +469,9 @@ export const portuguese: Readonly<Record<string, string>> = {
   subscriptions: 'inscrições',
   notifications: 'notificações',
   followers: 'seguidores',
+  certificate: 'certificado',
+  portalCertificate: 'certificado (portal)',
+  receiverCertificate: 'certificado (receptor)',
   state: 'estado',
   waits: 'espera',
   due: 'vence',
@@ -545,7 +553,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'WRONG:': 'PROBLEMAS:',
   FAULT: 'FALHA',
   ignored: 'ignorado',
-  unknown: 'desconhecido',
+  unknown: 'indefinido',
   unreadable: 'ilegível',
   'none yet': 'nenhuma ainda',
   create: 'criar',
@@ -573,12 +581,12 @@ export const portuguese: Readonly<Record<string, string>> = {
   'inbox not checked': 'caixa de entrada não conferida',
   '(unreadable time)': '(horário ilegível)',
   '  {} {}, {}{}': '  {} {}, {}{}',
-  '{}, due from {}': '{}, a fazer desde {}',
+  '{}, due from {}': '{}, a fazer a partir de {}',
   'Erased {} at {}: {}.': 'Eliminado {} em {}: {}.',
   'Kept, with the key: {}.': 'Conservado, com a chave: {}.',
   'Given up: {} of consents that had not been made at the service.':
     'Abandonado: {} de consentimentos, ainda por fazer no serviço.',
-  'Cancelled {}, pending or unknown: {}.': 'Cancelado: {}, pendente ou de desfecho desconhecido: {}.',
+  'Cancelled {}, pending or unknown: {}.': 'Cancelado: {}, pendente ou de desfecho indefinido: {}.',
   'Not complete yet: run this command again with --subject, or run an engine.':
     'Ainda não completo: execute de novo este comando com --subject, ou um processo.',
   'Renewed with epoch {}: {}.': 'Renovado com a época {}: {}.',
@@ -598,14 +606,14 @@ export const portuguese: Readonly<Record<string, string>> = {
   'The keyring is NOT in it: back up {}.keys too, in another place.':
     'O chaveiro NÃO está nela: copie também {}.keys, em outro lugar.',
   'These calls are open in the backup. A restored log may make those again that are not parked or unknown:':
-    'Estas chamadas estão abertas na cópia. Um registro restaurado pode refazer as que não são suspensas nem desconhecidas:',
+    'Estas chamadas estão abertas na cópia. Um registro restaurado pode refazer as que não são suspensas nem indefinidas:',
   'It was erased already, on the request of {}:': 'Já tinha sido eliminado, a pedido de {}:',
   'It had been recorded otherwise before: the log keeps both.': 'Antes constava o contrário: o registro guarda ambos.',
   'The log of {} up to {} continues as {}, and has recorded that.':
     'O registro de {} até {} continua como {}, e guardou isso.',
   'Lost, according to the high-water mark: at least {}.': 'Perdido, segundo a marca: ao menos {}.',
   'These calls were pending then, and may have been made since. In the next process all but readings become unknown:':
-    'Estas chamadas estavam pendentes, e podem ter sido feitas desde então. No próximo processo todas, menos leituras, passam a desconhecidas:',
+    'Estas chamadas estavam pendentes, e podem ter sido feitas desde então. No próximo processo todas, menos leituras, passam a indefinidas:',
   '{}: {}, checked. Later events are not in it.': '{}: {}, conferido. Eventos posteriores não estão nele.',
   'Name the new place in each configuration: {}. Back up its keyring.':
     'Indique o novo lugar em cada configuração: {}. Faça cópia do seu chaveiro.',
@@ -616,11 +624,11 @@ export const portuguese: Readonly<Record<string, string>> = {
     'Retenções ordenadas depois da cópia se perderam: ordene-as de novo antes que um processo com retention execute.',
   'No calls were pending when the backup was made.': 'Nenhuma chamada estava pendente quando a cópia foi feita.',
   'WARNING: these calls were pending then, and may have been made since. An engine that opens this\nstore makes them AGAIN, except unknown and parked ones, which wait for you. Check the records of\nthe services first:':
-    'ATENÇÃO: estas chamadas estavam pendentes, e podem ter sido feitas desde então. Um processo que abre este\nregistro as faz DE NOVO, menos as desconhecidas e as suspensas, que esperam por você. Confira antes os registros\ndos serviços:',
+    'ATENÇÃO: estas chamadas estavam pendentes, e podem ter sido feitas desde então. Um processo que abre este\nregistro as faz DE NOVO, menos as indefinidas e as suspensas, que esperam por você. Confira antes os registros\ndos serviços:',
   'WARNING: these people were erased after the backup, and are BACK. Erase them again before anything else:':
     'ATENÇÃO: estas pessoas foram eliminadas depois da cópia, e VOLTARAM. Elimine-as de novo antes de mais nada:',
-  'as they were': 'como estavam',
-  '{} differed': '{} diferiam',
+  'as they were': 'sem diferenças',
+  '{} differed': 'diferenças: {}',
   'Interrupted: the next rebuild continues from here.': 'Interrompido: a próxima vez continua daqui.',
   '{} were copied, with the root {} at both places.': '{}: copiados, com a raiz {} nos dois lugares.',
   '{} now holds its own root key: the option keys must be absent.':
@@ -731,7 +739,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'Wrote a page: {}': 'Página escrita: {}',
   'Wrote {}.': '{} foi escrito.',
   '{} events, {} notifications, {} token requests,\n{} deliveries of which {} failed, {} subscription\ndeleted by the portal, {} calls pending; views {}; {} s.':
-    '{} eventos, {} notificações, {} pedidos de token,\n{} entregas, das quais {} falharam, {} inscrição\nexcluída pelo portal, {} chamadas pendentes; visões {}; {} s.',
+    '{} eventos, {} notificações, {} pedidos de token,\n{} entregas, falhas: {}, {} inscrição\nexcluída pelo portal, {} chamadas pendentes; visões {}; {} s.',
   'The log is at {}': 'O registro está em {}',
   'Nothing listens there: start your receiver at the address that averba dev got as --to':
     'Nada escuta ali: inicie o seu receptor no endereço que averba dev recebeu em --to',
@@ -744,7 +752,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'Close every engine on it first. Copies of the former keyring still open with the former root key: destroy both.\nExit codes: 0 changed, 1 nothing was changed.':
     'Feche antes tudo o que o usa. Cópias do chaveiro anterior ainda abrem com a chave raiz anterior: destrua ambas.\nCódigos de saída: 0 trocada, 1 nada mudou.',
   'Close every engine on it first. It is checked, and continues under a new name, linked to the old one by an event. Calls that were pending then become unknown, except readings: they may have been made since. A high-water mark of your own is used when the configuration has it.\nExit codes: 0 done, 1 not done.':
-    'Feche antes tudo o que o usa. É conferido e continua com outro nome, ligado ao antigo por um evento. Chamadas que estavam pendentes passam a desconhecidas, exceto leituras: podem ter sido feitas desde então. Uma marca própria é usada quando a configuração a tem.\nCódigos de saída: 0 feito, 1 não feito.',
+    'Feche antes tudo o que o usa. É conferido e continua com outro nome, ligado ao antigo por um evento. Chamadas que estavam pendentes passam a indefinidas, exceto leituras: podem ter sido feitas desde então. Uma marca própria é usada quando a configuração a tem.\nCódigos de saída: 0 feito, 1 não feito.',
   'ERROR: ': 'ERRO: ',
   'WARNING: ': 'AVISO: ',
   'Exit codes: 0 shown, 1 no validation has this id.':

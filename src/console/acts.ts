@@ -1,7 +1,7 @@
 import { type Actor, type Averba, AverbaError, type Outcome } from '../index.ts'
 import { type Html, html } from '../pages/html.ts'
 import type { Page } from './page.ts'
-import { findStreamRow } from './stream-row.ts'
+import { findStreamRow, requireConsent } from './stream-row.ts'
 
 type Form = Readonly<Record<string, string>>
 
@@ -15,11 +15,8 @@ type Act = (averba: Averba, form: Form, by: By, page: Page) => Promise<Html | Ou
 
 const decide =
   (method: 'deny' | 'revoke' | 'withdrawEnd'): Act =>
-  async ({ consents }, { stream = '', reason = '' }, by) => {
-    const found = await consents.of({ stream })
-    if (!found) throw new AverbaError('SUBJECT_ERASED', 'Cannot decide on the consent: its data subject was erased')
-    return consents[method]({ subject: found.subject, id: found.id }, { ...by, reason })
-  }
+  async (averba, { stream = '', reason = '' }, by) =>
+    averba.consents[method](await requireConsent(averba, stream), { ...by, reason })
 
 function resolve(charged: boolean): Act {
   return async ({ validations }, { id = '', note = '' }, by) =>

@@ -1,5 +1,5 @@
-import type { Averba, Views } from '../index.ts'
-import { idOfStream } from '../vocabulary/names.ts'
+import { type Averba, AverbaError, type RecordSelector, type Views } from '../index.ts'
+import { idOfStream, isStreamOf, streamOf } from '../vocabulary/names.ts'
 
 /** The view that has the rows of each kind of stream. Its key has the name of the kind. */
 const viewOf = new Map<string, StreamView>([
@@ -36,4 +36,17 @@ async function findRow(
   const { ref, table } = averba.views.dynamic
   const rows = averba.views.selectFrom(table(view).as('rows')).selectAll()
   return rows.where(ref(kind), '=', key).executeTakeFirst()
+}
+
+/** Finds the consent of a stream, whose name may lack its kind. */
+export async function requireConsent({ consents }: Averba, name: string): Promise<RecordSelector> {
+  const stream = isStreamOf('consent', name) ? name : streamOf('consent', name)
+  const found = await consents.of({ stream }).catch((cause: unknown) => {
+    if (!(cause instanceof AverbaError) || cause.code !== 'NOT_FOUND') throw cause
+    const hint = 'Give its stream, and not its id at the service'
+    const message = 'Cannot find the consent: averba consents list has no such stream'
+    throw new AverbaError('NOT_FOUND', message, { cause, hint })
+  })
+  if (found) return { subject: found.subject, id: found.id }
+  throw new AverbaError('SUBJECT_ERASED', 'Cannot find the consent: its data subject was erased')
 }

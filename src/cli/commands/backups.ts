@@ -10,7 +10,7 @@ import {
 import { isOnPostgres, markPath } from '../../vocabulary/names.ts'
 import { defineCommand } from '../command.ts'
 import type { Say } from '../language.ts'
-import { findLog, placeOptions, requireNamed, sourceOptions } from '../load-config.ts'
+import { findLog, namedOptions, placeOptions, requireNamed } from '../load-config.ts'
 import { logOptions } from '../options.ts'
 import { formatBytes, formatPendingEffects } from '../output.ts'
 import { showValue } from '../printed-commands.ts'
@@ -66,7 +66,7 @@ export const resumeCommand = defineCommand({
   usage: 'resume',
   description:
     'Let a log continue where it is: one that its server put back to an earlier state, or whose new place is lost.',
-  options: sourceOptions,
+  options: namedOptions,
   example: 'averba resume --store postgres://db.local/app --keys averba.keys',
   notes:
     'Close every engine on it first. It is checked, and continues under a new name, linked to the old one by an event. Calls that were pending then ' +

@@ -1,13 +1,13 @@
 import { changeRootKey } from '../../index.ts'
 import { defineCommand, exitCodes } from '../command.ts'
-import { findLog, requireNamed, sourceOptions } from '../load-config.ts'
+import { findLog, namedOptions, requireNamed } from '../load-config.ts'
 import { readRootKey } from '../options.ts'
 
 export const changeRootKeyCommand = defineCommand({
   usage: 'change-root-key',
   description: 'Wrap the keys of a log under another root key, and overwrite its former keyring.',
   options: {
-    ...sourceOptions,
+    ...namedOptions,
     '--new-root-key-from <variable>': {
       text: 'the environment variable that holds the new root key; by default the keyring gets one of its own',
       read: readRootKey,

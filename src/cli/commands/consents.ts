@@ -1,6 +1,6 @@
-import { type Averba, AverbaError, parseCnpj, type RecordSelector, type SubjectRef, type Views } from '../../index.ts'
+import { requireConsent } from '../../console/stream-row.ts'
+import { type Averba, AverbaError, parseCnpj, type SubjectRef, type Views } from '../../index.ts'
 import { labelsOf } from '../../pages/labels.ts'
-import { isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import { defineCommand, defineGroup } from '../command.ts'
 import { configOption, lookInto, sourceOptions, withConfigured } from '../load-config.ts'
 import { actOnEach } from '../many.ts'
@@ -142,12 +142,6 @@ function findRows(
   if (ends) query = query.where('end_wanted_at', 'is not', null)
   if (limit !== undefined) query = query.orderBy('lapses_at', order => order.asc().nullsLast()).limit(limit)
   return query.orderBy('consent').execute()
-}
-
-async function requireConsent({ consents }: Averba, stream: string): Promise<RecordSelector> {
-  const found = await consents.of({ stream: isStreamOf('consent', stream) ? stream : streamOf('consent', stream) })
-  if (found) return { subject: found.subject, id: found.id }
-  throw new AverbaError('SUBJECT_ERASED', 'Cannot decide on the consent: its data subject was erased')
 }
 
 function toJson(row: ConsentRow) {

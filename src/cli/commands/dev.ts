@@ -27,7 +27,7 @@ export const devCommand = defineCommand({
     '--path <path>': { text: "the path of your receiver's address", fallback: '/averba' },
     '--secret <text>': 'a made-up chaveSecreta for the subscription of your receiver',
   },
-  example: 'averba dev --to localhost:3000 --path /averba --evento dimp-situacao-import',
+  example: 'averba dev --to localhost:8443 --path /averba --evento dimp-situacao-import',
   async run(terminal, { evento, to, path, secret }) {
     const stopped = waitForStop(terminal)
     const { say } = terminal

@@ -104,7 +104,9 @@ function defineAct(
           throw new AverbaError('REFUSED', `Cannot ${verb} the call now: averba effects show says what can be done`)
         }
         const act = by && ((id: string) => averba.effects[verb](id, by))
-        return actOnEach(terminal, 'call', found, act ? { act } : { look })
+        const { say } = terminal
+        const none = say`Nothing was found: only ${state ?? from} calls were looked for. --state selects others.`
+        return actOnEach(terminal, 'call', found, { ...(act ? { act } : { look }), none })
       })
     },
   })

@@ -12,7 +12,7 @@ export const replayCommand = defineCommand({
   usage: 'replay',
   description: 'Repeat every recorded decision, and report the first one with a different result.',
   options: {
-    '--until <position or instant>': 'the end, such as 1000 or 2026-01-31T00:00:00.000Z',
+    '--until <position or instant>': 'the end, such as 1000 or 2026-01-31, which is the beginning of that day',
     '--against <machine@version>': 'only this machine, including decisions of its other versions',
     ...placeOptions,
   },

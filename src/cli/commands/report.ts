@@ -1,3 +1,4 @@
+import { requireConsent } from '../../console/stream-row.ts'
 import {
   type Averba,
   AverbaError,
@@ -6,6 +7,7 @@ import {
   type SubjectSelector,
 } from '../../index.ts'
 import { readInstant, readMoment } from '../../vocabulary/brasilia.ts'
+import { isStreamOf } from '../../vocabulary/names.ts'
 import { printableText } from '../../vocabulary/printable.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import { lookInto, sourceOptions, withLog } from '../load-config.ts'
@@ -19,7 +21,8 @@ export const reportCommand = defineCommand({
   options: {
     ...sourceOptions,
     ...subjectOption,
-    '--consent <id>': 'report whether this consent was valid, with the proof: its id at the service, with --at',
+    '--consent <stream or id>':
+      'report whether this consent was valid, with the proof and --at: its stream, or with the subject its id at the service',
     '--at <instant>': 'the instant in question',
     '--known-at <instant or position>': 'use only what was known then; by default the same as --at',
     '--processing': 'report the operations with personal data of a period, of all persons: --from and --until',
@@ -36,18 +39,22 @@ export const reportCommand = defineCommand({
   async run(terminal, { subject, html, language, out, processing, config, store, keys, rootKeyFrom, ...options }) {
     const ofPerson = { '--data': options.data || undefined, '--purpose': options.purpose }
     const ofConsent = { '--at': options.at, '--known-at': options.knownAt }
+    const isStream = isStreamOf('consent', options.consent ?? '')
     const ofPeriod = { '--from': options.from, '--until': options.until }
     const unused = processing
       ? { '--subject': subject, '--consent': options.consent, ...ofPerson, ...ofConsent }
-      : { ...ofPeriod, ...(options.consent === undefined ? ofConsent : ofPerson) }
+      : {
+          ...{ ...ofPeriod, ...(options.consent === undefined ? ofConsent : ofPerson) },
+          ...(isStream && { '--subject': subject }),
+        }
     rejectOptions(unused, option => ({
       ...{ cannot: `Cannot use ${option} in this report`, hint: 'averba report --help says what each report takes' },
     }))
     const reveal = readReveal(options)
     const page: PageOptions = { format: html ? 'html' : 'json', language }
-    const selector = processing ? undefined : await readSubject(terminal, subject)
+    const selector = processing || isStream ? undefined : await readSubject(terminal, subject)
     const write = async (averba: Averba) => {
-      if (selector) return reportOn(averba, selector, options, { ...page, ...(reveal && { reveal }) })
+      if (!processing) return reportOn(averba, selector, options, { ...page, ...(reveal && { reveal }) })
       const period = { from: required('--from', options.from), until: required('--until', options.until) }
       return averba.audit.processingReport(period, page)
     }
@@ -63,12 +70,13 @@ export const reportCommand = defineCommand({
 
 async function reportOn(
   averba: Averba,
-  selector: SubjectSelector,
+  selector: SubjectSelector | undefined,
   { consent: id, at, knownAt }: Readonly<Record<'consent' | 'at' | 'knownAt', string | undefined>>,
   page: SubjectPageOptions,
 ): Promise<string> {
-  if (id === undefined) return averba.subjects.report(selector, page)
-  const question = { consent: { ...selector, id }, at: required('--at', at) }
+  if (selector && id === undefined) return averba.subjects.report(selector, page)
+  const consent = selector ? { ...selector, id: id ?? '' } : await requireConsent(averba, id ?? '')
+  const question = { consent, at: required('--at', at) }
   return averba.audit.prove({ ...question, ...(knownAt !== undefined && { knownAt: readMoment(knownAt) }) }, page)
 }
 

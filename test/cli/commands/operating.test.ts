@@ -83,6 +83,8 @@ test('a stuck call is found, explained, released, parked and given up, while ano
   await expectOutput(run('effects park --service validationService --dry-run'), '2 calls: 2 found.\nNothing was done.')
   const both = { code: 0, out: `accepted  ${effect}\naccepted  ${other}\n2 calls: 2 accepted.\n` }
   expect(await run(park)).toMatchObject(both)
+  const others = 'Nothing was found: only deferred calls were looked for. --state selects others.\n'
+  expect(await run(park)).toMatchObject({ code: 0, out: others })
   const again = await run(`effects park ${effect} x/1/0 --json ${by}`)
   expect(again.code).toBe(1)
   expect(JSON.parse(again.out).done).toMatchObject([{ code: 'REFUSED' }, { code: 'NOT_FOUND' }])
@@ -239,7 +241,7 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   expect((await run('consents list')).out).toMatch(/ATIVO +\w{14} +expires \S+Z\n/)
   // A status alone would be that of everybody.
   for (const selected of ['', ' --status ATIVO']) await expectFailure(act(revoke + selected), 'it is not said whose')
-  expect((await act(`${revoke} nope`)).out).toMatch(/nope +NOT_FOUND: .*no reading has shown it/)
+  expect((await act(`${revoke} nope`)).out).toMatch(/nope +NOT_FOUND: .*averba consents list .*has no such stream/)
   const decided = `consents revoke --controller ${controller} --status ATIVO ${by} --reason`
   await expectOutput(act(decided, 'the controller left'), '1 consent: 1 done.')
   expect(await eventsOf(world, 'consent.revoked')).toHaveLength(1)

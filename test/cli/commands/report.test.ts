@@ -73,6 +73,12 @@ test('the instant may be given in whole seconds, or as a day', async () => {
     ['2026-11-21T13:47', '2026-11-21T16:47:00.000Z'],
   ] as const)
     expect(JSON.parse((await report('--subject', subject, '--consent', id, '--at', given)).out)).toMatchObject({ at })
+  // The stream says whose it is.
+  const { consents } = JSON.parse((await averba('consents', 'list', '--store', store, '--json')).out)
+  const [{ consent }] = consents.filter((each: { subject: string }) => each.subject === subject)
+  const ofStream = await report('--consent', consent, '--at', '2026-11-21')
+  expect(JSON.parse(ofStream.out)).toMatchObject({ subject, at: '2026-11-21T03:00:00.000Z' })
+  await expectFailure(report('--consent', 'consent-x', '--at', '2026-11-21'), 'has no such stream')
 })
 
 test('the operations of a period are reported, with the period given in days', async () => {
