@@ -78,9 +78,16 @@ export const verifyCommand = defineCommand({
   },
 })
 
+const receiptHint =
+  'checkErasureReceipt checks a receipt, and checkPageProof the proof of a report on a consent, whose page also checks itself in a browser'
+
 function readProof(path: string): string | undefined {
   if (!existsSync(path) || !statSync(path).isFile() || statSync(path).size > proofBytesMax) return undefined
   const text = readFileSync(path, 'utf8')
+  if (/^<!doctype html>|^\{\s*"format": ?"averba (erasure|\w+ report) /.test(text)) {
+    const message = `Cannot verify "${path}": it is a receipt or a report`
+    throw new AverbaError('INVALID_INPUT', message, { hint: receiptHint })
+  }
   return text.startsWith('c2sp.org/tlog-proof@v1\n') || text.startsWith('{') ? text : undefined
 }
 

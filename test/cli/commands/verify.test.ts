@@ -84,6 +84,11 @@ test('averba verify reports the level of a store, with its exit code, and what i
 test('averba verify says how a log is named, and takes the one of the configuration', async () => {
   const named = /^INVALID_INPUT: Cannot verify ".*": it is neither a bundle nor a proof\n.* --store \S+\n$/
   await expectFailure(averba('verify', store), named)
+  const page = join(temporaryFolder(), 'page.html')
+  for (const text of ['<!doctype html>', '{"format":"averba erasure 1"}', '{"format":"averba consent report 1"}']) {
+    writeFileSync(page, text)
+    await expectFailure(averba('verify', page), 'it is a receipt or a report\ncheckErasureReceipt checks a receipt')
+  }
   const config = ['--config', configFile({ store })]
   await expectOutput(averba('verify', ...config), 'level        held')
   await expectOutput(averba('prove', '1', ...config), 'c2sp.org/tlog-proof@v1')
