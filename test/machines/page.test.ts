@@ -17,7 +17,8 @@ Events that a state takes without a change are left out here. \`npx averba chart
 configurations in JSON: put one into \`createMachine(…)\`, and Stately's editor imports it. Its simulator moves each box by
 itself, so it also takes an event that one of several boxes refuses. To run a configuration, give xstate the condition
 \`reports\`: \`({ event }, params) => Object.entries(params).every(([name, value]) => event.data?.[name] === value)\`. A
-condition of another name is code: it needs a function of yours. With \`--format mermaid\` it prints these diagrams.
+condition of another name is code, in \`src/machines/<name>\`: it needs a function of yours. Several machines are printed one
+a line. With \`--format mermaid\` it prints these diagrams.
 `
 
 const charts = machines.map(toChartConfig)
