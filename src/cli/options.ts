@@ -52,12 +52,17 @@ export function readRootKey(variable: string): Keys {
   })
 }
 
-export const limitOption = { '--limit <count>': { text: 'how many to list', fallback: 100, read: readLimit } } as const
-
-export function readLimit(text: string): number {
-  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
-  throw new AverbaError('INVALID_INPUT', 'Cannot use --limit: give a number from 1 to 999999')
+/** Reads a whole number of this form. An empty text never becomes 0. Throws `INVALID_INPUT` with the message. */
+export function numberReader(form: RegExp, message: string, max = Number.POSITIVE_INFINITY) {
+  return (text: string): number => {
+    if (form.test(text) && Number(text) <= max) return Number(text)
+    throw new AverbaError('INVALID_INPUT', message)
+  }
 }
+
+export const readLimit = numberReader(/^[1-9]\d{0,5}$/, 'Cannot use --limit: give a number from 1 to 999999')
+
+export const limitOption = { '--limit <count>': { text: 'how many to list', fallback: 100, read: readLimit } } as const
 
 /**
  * Rejects ids together with options that select: the ids alone would count.

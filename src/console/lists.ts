@@ -4,6 +4,7 @@ import { type Columns, showInstant, showTable } from '../pages/document.ts'
 import { type Html, html } from '../pages/html.ts'
 import { actForm, choice, field, filterForm, knownAtForm, linkToStream, type Page, readKnownAt } from './page.ts'
 import { showHandlers } from './row.ts'
+import { takeFirst } from './take-first.ts'
 
 const rowsPerPage = 50
 const deletionDays = 30
@@ -184,12 +185,9 @@ export async function showEffects(page: Page): Promise<Html> {
   const { texts, labels, averba, query, words } = page
   const service = query.get('service') ?? ''
   const state = query.get('state') || 'open'
-  const calls: Call[] = []
+  const isOfService = ({ type }: Call) => service === '' || type.startsWith(`${service}.`)
   // The API checks the state.
-  for await (const call of averba.effects.list({ state: state as 'open' })) {
-    if (service === '' || call.type.startsWith(`${service}.`)) calls.push(call)
-    if (calls.length >= rowsPerPage) break
-  }
+  const calls = await takeFirst(averba.effects.list({ state: state as 'open' }), rowsPerPage, isOfService)
   return html`${filterForm(page, [
     choice(page, 'state', texts.state, words.effectStates, texts.open),
     choice(page, 'service', texts.service, words.services),

@@ -5,6 +5,7 @@ import { type Html, html } from '../pages/html.ts'
 import { machineNames } from './chart.ts'
 import { choice, field, filterForm, linkToStream, type Page, readKnownAt } from './page.ts'
 import { showCell } from './row.ts'
+import { takeFirst } from './take-first.ts'
 
 const rowsPerPage = 50
 
@@ -50,22 +51,11 @@ export async function readLog({ averba, query }: Page): Promise<Recorded[]> {
   // Checked by the API.
   const types = type === undefined ? undefined : [type as keyof Events]
   const filter = { ...(kind && { kind }), ...(types && { types }), ...(stream && { stream }) }
-  const events: Recorded[] = []
-  const after = query.get('after')
-  const before = query.get('before')
-  if (after !== null) {
-    for await (const event of averba.log.read({ ...filter, after: Number(after) })) {
-      events.push(event)
-      if (events.length >= rowsPerPage) break
-    }
-    return events.reverse()
-  }
+  const [after, before] = [query.get('after'), query.get('before')]
+  if (after !== null)
+    return (await takeFirst(averba.log.read({ ...filter, after: Number(after) }), rowsPerPage)).reverse()
   const bound = before === null ? {} : { after: Number(before) }
-  for await (const event of averba.log.read({ ...filter, ...bound, backward: true })) {
-    events.push(event)
-    if (events.length >= rowsPerPage) break
-  }
-  return events
+  return takeFirst(averba.log.read({ ...filter, ...bound, backward: true }), rowsPerPage)
 }
 
 const views = [

@@ -1,4 +1,4 @@
-import type { Call, Recorded, StreamState } from '../index.ts'
+import type { Recorded } from '../index.ts'
 import { describeEvent } from '../pages/describe.ts'
 import { showInstant, showTable } from '../pages/document.ts'
 import { type Html, html } from '../pages/html.ts'
@@ -8,6 +8,7 @@ import { actsOn, describeWaiting } from './lists.ts'
 import { actForm, knownAtForm, type Page, readKnownAt, required } from './page.ts'
 import { hasSealed, showCell } from './row.ts'
 import { findStreamRow, type StreamRow } from './stream-row.ts'
+import { openCallsOf, takeFirst } from './take-first.ts'
 
 const eventsShown = 200
 
@@ -16,8 +17,9 @@ export async function showStream(page: Page, stream: string): Promise<Html> {
   const { averba, texts, labels } = page
   const known = readKnownAt(page.query)
   const state = await averba.log.stateOf(stream, known)
-  const events = await readEvents(page, stream, state)
-  const calls = known === undefined ? await readCalls(page, stream) : []
+  const newest = averba.log.read({ stream, fromVersion: state.version, backward: true })
+  const events = (await takeFirst(newest, eventsShown)).reverse()
+  const calls = known === undefined ? await openCallsOf(averba.effects, stream) : []
   const found = await findStreamRow(averba, stream, known === undefined ? undefined : state.position)
   return html`<p><code>${stream}</code></p>
 ${await knownAtForm(page)}
@@ -48,21 +50,6 @@ ${showTimeline(
   events.map(event => toEntry(page, event)),
   labels,
 )}`
-}
-
-async function readEvents({ averba }: Page, stream: string, { version }: StreamState): Promise<Recorded[]> {
-  const events: Recorded[] = []
-  for await (const event of averba.log.read({ stream, fromVersion: version, backward: true })) {
-    events.push(event)
-    if (events.length >= eventsShown) break
-  }
-  return events.reverse()
-}
-
-async function readCalls({ averba }: Page, stream: string): Promise<Call[]> {
-  const calls: Call[] = []
-  for await (const call of averba.effects.list({ state: 'open' })) if (call.stream === stream) calls.push(call)
-  return calls
 }
 
 /** The columns of a row that say something. What is sealed can be revealed. */

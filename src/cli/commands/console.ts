@@ -1,10 +1,11 @@
 import { format } from 'node:util'
-import { AverbaError } from '../../index.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import { lookInto, sourceOptions, withLog } from '../load-config.ts'
-import { actorMissing } from '../options.ts'
+import { actorMissing, numberReader } from '../options.ts'
 import { printLine } from '../output.ts'
 import { waitForStop } from '../terminal.ts'
+
+const readPort = numberReader(/^\d{1,5}$/, 'Cannot use --port: it is not a port', 65_535)
 
 export const consoleCommand = defineCommand({
   usage: 'console',
@@ -42,8 +43,3 @@ export const consoleCommand = defineCommand({
     return exitCodes.done
   },
 })
-
-function readPort(text: string): number {
-  if (/^\d{1,5}$/.test(text) && Number(text) < 65_536) return Number(text)
-  throw new AverbaError('INVALID_INPUT', 'Cannot use --port: it is not a port')
-}

@@ -1,3 +1,4 @@
+import { takeFirst } from '../../console/take-first.ts'
 import { type Averba, AverbaError, type Call, type CallDetail } from '../../index.ts'
 import { describeState } from '../../pages/describe.ts'
 import { getLanguageWords } from '../../pages/words.ts'
@@ -143,16 +144,11 @@ async function findCalls(
   { service, type, stream }: CallFilter,
   max = Number.POSITIVE_INFINITY,
 ): Promise<Call[]> {
-  const found: Call[] = []
-  for await (const call of effects.list({ state })) {
-    const isWanted =
-      (service === undefined || call.type.startsWith(`${service}.`)) &&
-      (type === undefined || call.type === type) &&
-      (stream === undefined || call.stream === stream)
-    if (isWanted) found.push(call)
-    if (found.length >= max) break
-  }
-  return found
+  const isWanted = (call: Call) =>
+    (service === undefined || call.type.startsWith(`${service}.`)) &&
+    (type === undefined || call.type === type) &&
+    (stream === undefined || call.stream === stream)
+  return takeFirst(effects.list({ state }), max, isWanted)
 }
 
 async function requireCall({ effects }: Averba, id: string): Promise<CallDetail> {

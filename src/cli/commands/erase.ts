@@ -2,7 +2,10 @@ import { type Averba, AverbaError, type ErasureReceipt, type PartKind } from '..
 import { defineCommand, exitCodes } from '../command.ts'
 import type { Say } from '../language.ts'
 import { sourceOptions, withLog } from '../load-config.ts'
-import { actorOption, cpfNote, readActor, readSubject, rejectOptions, subjectOption } from '../options.ts'
+import { actorOption, cpfNote, numberReader, readActor, readSubject, rejectOptions, subjectOption } from '../options.ts'
+
+/** With 0 days all older backups can no longer be opened. */
+const readDays = numberReader(/^\d{1,5}$/, 'Cannot use --backups-kept: give a number of up to five digits')
 
 export const eraseCommand = defineCommand({
   usage: 'erase',
@@ -58,12 +61,6 @@ export const eraseCommand = defineCommand({
 })
 
 const noSubject = 'Cannot erase without a subject: give --subject, or a CPF on standard input'
-
-/** Rejects an empty text, which must not become 0: with 0 days all older backups can no longer be opened. */
-function readDays(text: string): number {
-  if (/^\d{1,5}$/.test(text)) return Number(text)
-  throw new AverbaError('INVALID_INPUT', 'Cannot use --backups-kept: give a number of up to five digits')
-}
 
 function* formatReceipt(say: Say, receipt: ErasureReceipt, requester: string): Iterable<string> {
   const { subject, erasedAt, keeps, destroyed, completed, epochsDestroyedAt } = receipt

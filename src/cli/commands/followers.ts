@@ -20,19 +20,23 @@ const listCommand = defineCommand({
   },
 })
 
-const retryCommand = defineCommand({
-  usage: 'retry <name...>',
-  description: 'Let parked followers try their event again. The log keeps who decided it.',
-  arguments: ['the names of averba followers list'],
-  options: { ...actorOption, ...sourceOptions },
-  example: 'averba followers retry erp --actor agent-7',
-  notes: 'A process that runs calls them: averba run.\nExit codes: 0 all are accepted, 1 a follower is not parked.',
-  async run(terminal, { actor, ...source }, names) {
-    return withLog(terminal, source, ({ log }) =>
-      actOnEach(terminal, 'follower', names, { act: name => log.retry(name, readActor(actor)) }),
-    )
-  },
-})
+/** Defines a command that acts on followers by their names. */
+function defineAct(verb: 'retry' | 'remove', description: string, notes: string) {
+  return defineCommand({
+    usage: `${verb} <name...>` as const,
+    description,
+    arguments: ['the names of averba followers list'],
+    options: { ...actorOption, ...sourceOptions },
+    example: `averba followers ${verb} erp --actor agent-7`,
+    notes,
+    async run(terminal, { actor, ...source }, names) {
+      const method = verb === 'remove' ? 'unfollow' : verb
+      return withLog(terminal, source, ({ log }) =>
+        actOnEach(terminal, 'follower', names, { act: name => log[method](name, readActor(actor)) }),
+      )
+    },
+  })
+}
 
 const skipCommand = defineCommand({
   usage: 'skip <name>',
@@ -48,25 +52,19 @@ const skipCommand = defineCommand({
   },
 })
 
-const removeCommand = defineCommand({
-  usage: 'remove <name...>',
-  description: 'Forget followers that no process runs any longer. The log keeps who decided it.',
-  arguments: ['the names of averba followers list'],
-  options: { ...actorOption, ...sourceOptions },
-  example: 'averba followers remove erp --actor agent-7',
-  notes: 'Only one for which an event has waited for a day.\nExit codes: 0 all are removed, 1 one is not.',
-  async run(terminal, { actor, ...source }, names) {
-    return withLog(terminal, source, ({ log }) =>
-      actOnEach(terminal, 'follower', names, { act: name => log.unfollow(name, readActor(actor)) }),
-    )
-  },
-})
-
 export const followersCommands = defineGroup('followers', 'Followers of the log and handlers of notifications.', [
   listCommand,
-  retryCommand,
+  defineAct(
+    'retry',
+    'Let parked followers try their event again. The log keeps who decided it.',
+    'A process that runs calls them: averba run.\nExit codes: 0 all are accepted, 1 a follower is not parked.',
+  ),
   skipCommand,
-  removeCommand,
+  defineAct(
+    'remove',
+    'Forget followers that no process runs any longer. The log keeps who decided it.',
+    'Only one for which an event has waited for a day.\nExit codes: 0 all are removed, 1 one is not.',
+  ),
 ])
 
 function* formatFollowers(terminal: Terminal, followers: readonly Follower[]): Iterable<string | Line> {

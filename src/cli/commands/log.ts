@@ -1,24 +1,18 @@
-import {
-  type Averba,
-  AverbaError,
-  type Call,
-  type Events,
-  type Recorded,
-  type StreamState,
-  systemClock,
-} from '../../index.ts'
+import { openCallsOf, takeFirst } from '../../console/take-first.ts'
+import { type Averba, type Call, type Events, type Recorded, type StreamState, systemClock } from '../../index.ts'
 import { describeEvent } from '../../pages/describe.ts'
 import { getLanguageWords } from '../../pages/words.ts'
 import { readMoment } from '../../vocabulary/brasilia.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import { lookInto, sourceOptions } from '../load-config.ts'
-import { limitOption, readLimit, rejectOptions } from '../options.ts'
+import { limitOption, numberReader, readLimit, rejectOptions } from '../options.ts'
 import { formatInstant, type Line, printError, printLine, printStyled } from '../output.ts'
 import type { Terminal } from '../terminal.ts'
 import { describeWait } from './effects.ts'
 
 const followEveryMs = 500
 const lastEvents = 100
+const readPosition = numberReader(/^\d{1,15}$/, 'Cannot use --after: it is not a position of the log')
 
 export const logCommand = defineCommand({
   usage: 'log',
@@ -40,7 +34,8 @@ export const logCommand = defineCommand({
       rejectOptions({ '--limit': limit }, option => ({
         ...{ cannot: `Cannot use ${option} with --after and --follow`, hint: 'Events in between would be left out' },
       }))
-    const filter = { ...(type && { types: readTypes(type) }), ...(kind && { kind }), ...(stream && { stream }) }
+    const types = type as (keyof Events)[] | undefined // Checked by the API.
+    const filter = { ...(types && { types }), ...(kind && { kind }), ...(stream && { stream }) }
     let printed = 0
     const print = (event: Recorded) => {
       printed += 1
@@ -83,24 +78,6 @@ async function printPast(
     if (event.position > end || left-- === 0) break
     print(event)
   }
-}
-
-async function takeFirst<T>(all: AsyncIterable<T>, count: number): Promise<T[]> {
-  const taken: T[] = []
-  for await (const each of all) {
-    taken.push(each)
-    if (taken.length >= count) break
-  }
-  return taken
-}
-
-function readPosition(text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text)
-  throw new AverbaError('INVALID_INPUT', 'Cannot use --after: it is not a position of the log')
-}
-
-function readTypes(types: readonly string[]): (keyof Events)[] {
-  return types as (keyof Events)[] // Checked by the API.
 }
 
 function formatEvent({ say }: Terminal, event: Recorded): Line {
@@ -146,9 +123,7 @@ async function readShown(
   const state = await log.stateOf(stream, knownAt)
   const { version: fromVersion } = state
   const events = await takeFirst(log.read({ stream, fromVersion, backward: true }), limit)
-  const calls: Call[] = []
-  if (knownAt === undefined)
-    for await (const call of effects.list({ state: 'open' })) if (call.stream === stream) calls.push(call)
+  const calls = knownAt === undefined ? await openCallsOf(effects, stream) : []
   return { state, calls, events: events.reverse() }
 }
 

@@ -5,7 +5,7 @@ import { AverbaError } from '../../index.ts'
 import type { Fault, Policies, RunningServices, SavedServices } from '../../simulation/index.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import type { Say } from '../language.ts'
-import { parseJson } from '../options.ts'
+import { numberReader, parseJson } from '../options.ts'
 import { printError, printResult } from '../output.ts'
 import { isControlRunning } from '../running-control.ts'
 import { waitForStop } from '../terminal.ts'
@@ -15,6 +15,10 @@ import { waitForStop } from '../terminal.ts'
  * file of lines NAME=value, quoted only where a shell needs it: the variables of the `averba init` configuration.
  */
 export type SimulationAddresses = ReturnType<typeof writeAddresses>
+
+const portWords = 'Cannot use the port: it has to be a number from 1 to 65531'
+const readPort = numberReader(/^0*[1-9]\d{0,4}$/, portWords, 65_531)
+const readSeed = numberReader(/^\d{1,9}$/, 'Cannot use the seed: it has to be a number of up to nine digits')
 
 export const simulateCommand = defineCommand({
   usage: 'simulate',
@@ -90,17 +94,6 @@ function* formatAddresses(say: Say, addresses: SimulationAddresses): Iterable<st
   yield say`environment         ${env}, for the configuration of averba init`
   yield say`samples             CPF ${samples.cpf}, CNPJ ${samples.cnpj}: made up, and known to all services`
   yield say`Stop with Ctrl-C. --json prints all of this for programs.`
-}
-
-function readPort(text: string): number {
-  const port = Number(text)
-  if (/^\d{1,5}$/.test(text) && port > 0 && port + 4 <= 65_535) return port
-  throw new AverbaError('INVALID_INPUT', 'Cannot use the port: it has to be a number from 1 to 65531')
-}
-
-function readSeed(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new AverbaError('INVALID_INPUT', 'Cannot use the seed: it has to be a number of up to nine digits')
 }
 
 /** Parses a fault and appends it; the simulation checks its members. */

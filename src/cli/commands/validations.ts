@@ -1,3 +1,4 @@
+import { takeFirst } from '../../console/take-first.ts'
 import { type Averba, AverbaError, type Call, type Views } from '../../index.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import { defineCommand, defineGroup } from '../command.ts'
@@ -37,13 +38,9 @@ const listCommand = defineCommand({
 /** The calls that wait, by their validation. */
 async function findWaiting({ effects }: Averba, rows: readonly ValidationRow[]): Promise<ReadonlyMap<string, Call>> {
   const waiting = new Set(rows.filter(row => row.state === 'requested').map(row => row.validation))
-  const open = new Map<string, Call>()
-  if (waiting.size === 0) return open
-  for await (const call of effects.list({ state: 'open' })) {
-    if (waiting.has(call.stream)) open.set(call.stream, call)
-    if (open.size === waiting.size) break
-  }
-  return open
+  if (waiting.size === 0) return new Map()
+  const open = await takeFirst(effects.list({ state: 'open' }), waiting.size, ({ stream }) => waiting.has(stream))
+  return new Map(open.map(call => [call.stream, call]))
 }
 
 const showCommand = defineCommand({
