@@ -53,7 +53,8 @@ type OptionValue<Flags, D> = Flags extends `${string} <${infer Parameter}>`
       | (D extends { isRequired: true } | { fallback: unknown } ? never : undefined)
   : boolean
 
-type OptionValues<O> = { readonly [Flags in keyof O as OptionName<Flags>]: OptionValue<Flags, O[Flags]> }
+/** The values of options, by their names in the code. */
+export type OptionValues<O> = { readonly [Flags in keyof O as OptionName<Flags>]: OptionValue<Flags, O[Flags]> }
 
 type ArgumentValue<A> = A extends `[${string}...]` | `<${string}...>`
   ? string[]
@@ -117,7 +118,8 @@ export function defineCommand<const U extends string, const O extends OptionDefi
     for (const [flags, each] of Object.entries(all)) command.addOption(createOption(flags, each, say))
     command.addHelpText('after', `\n${say.text('Example:')} ${example}`)
     const after = notes === undefined ? '' : say.text(notes)
-    command.addHelpText('after', () => wrapText(command, after))
+    const width = () => command.configureOutput().getOutHelpWidth?.() ?? 80
+    command.addHelpText('after', () => command.createHelp().boxWrap(after, width()))
     const off = command.options.filter(each => each.isBoolean()).map(each => [each.attributeName(), false])
     return command.action(() =>
       start(async terminal => {
@@ -134,11 +136,6 @@ export function defineCommand<const U extends string, const O extends OptionDefi
       }, continuesWithoutOutput),
     )
   }
-}
-
-function wrapText(command: Command, text: string): string {
-  const helpWidth = command.configureOutput().getOutHelpWidth?.() ?? 80
-  return command.createHelp().boxWrap(text, helpWidth)
 }
 
 export function defineGroup(name: string, description: string, commands: readonly CreateCommand[]): CreateCommand {

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Averba, AverbaError, type AverbaOptions, type Keys, type LogLine, openAverba } from '../index.ts'
+import { type Averba, AverbaError, type AverbaOptions, type LogLine, openAverba } from '../index.ts'
 import { isFileError } from '../vocabulary/file-errors.ts'
 import { isOnPostgres, markPath } from '../vocabulary/names.ts'
 import { commandToAdd, commandToRun, isDeno } from '../vocabulary/runtime-commands.ts'
 import type { Say } from './language.ts'
-import { type LogOptions, logOptions, readLogOptions, rejectOptions } from './options.ts'
+import { type LogOptions, type LogOptionValues, logOptions, readLogOptions, rejectOptions } from './options.ts'
 import { printError } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -89,13 +89,11 @@ export async function withConfigured<T>(
   { mustExist = false, onlyLooks = false } = {},
 ): Promise<T> {
   const options = await loadConfig(file)
-  const { store, keyring } = options
-  // A log on a server whose keyring exists is not created either: a missing one is refused.
-  const first = typeof store === 'string' && isOnPostgres(store) ? keyring : store
-  if (mustExist && typeof first === 'string' && first !== ':memory:' && !existsSync(first)) {
+  const { store } = options
+  if (mustExist) {
     const hint =
       'Run it in the folder of the log, or give the store an absolute path in the configuration. A new log is made by averba run, averba apply or openAverba'
-    throw new AverbaError('NOT_FOUND', `Cannot open "${resolve(first)}": the file is missing`, { hint })
+    requireLog(options, hint)
   }
   // Who only looks asks no third party for a signature.
   const { anchor, ...others } = options
@@ -118,11 +116,9 @@ export const namedOptions = {
   '--config <file>': 'the configuration that names the log: this or --store is needed',
 } as const
 
-export interface SourceValues {
+export interface SourceValues extends LogOptionValues {
   readonly config: string | undefined
   readonly store: string | undefined
-  readonly keys?: string | undefined
-  readonly rootKeyFrom?: Keys | undefined
 }
 
 /** Rejects options that exclude each other: the options of a log alone, and the configuration. */
@@ -170,9 +166,7 @@ function markToRead({ store, highWaterMark }: Pick<AverbaOptions, 'store' | 'hig
 /** Requires that the log is named, by an option of `namedOptions`. */
 export function requireNamed({ config, store }: SourceValues, cannot: string): void {
   if (config !== undefined || store !== undefined) return
-  throw new AverbaError('INVALID_INPUT', cannot, {
-    hint: 'Name it with --store, or with --config',
-  })
+  throw new AverbaError('INVALID_INPUT', cannot, { hint: 'Name it with --store, or with --config' })
 }
 
 /**
@@ -199,23 +193,20 @@ export async function findLog(source: SourceValues): Promise<LogOptions> {
  * @throws {AverbaError} `NOT_FOUND` when the file is missing
  */
 async function withStore<T>(
-  { store, keyring, rootKey, highWaterMark }: LogOptions,
+  { rootKey, ...log }: LogOptions,
   work: (averba: Averba) => Promise<T>,
   more: Pick<AverbaOptions, 'backupRetentionDays' | 'logger'> = {},
 ): Promise<T> {
-  // A log on a server whose keyring exists is not created either: a missing one is refused.
+  requireLog(log, 'Name the file of a log, or a backup of one')
+  return withOpen({ ...log, ...(rootKey && { keys: rootKey }), schedules: false, ...more }, work)
+}
+
+/** A log on a server whose keyring exists is not created either: a missing one is refused. */
+function requireLog({ store, keyring }: Pick<AverbaOptions, 'store' | 'keyring'>, hint: string): void {
   const file = isOnPostgres(store) ? keyring : store
   // SQLite takes an empty file for a database.
-  if (typeof file === 'string' && !statSync(file, { throwIfNoEntry: false })?.size) {
-    const hint = 'Name the file of a log, or a backup of one'
-    throw new AverbaError('NOT_FOUND', `Cannot open "${file}": the file is missing or empty`, { hint })
-  }
-  const given = {
-    ...(keyring && { keyring }),
-    ...(rootKey && { keys: rootKey }),
-    ...(highWaterMark && { highWaterMark }),
-  }
-  return withOpen({ store, schedules: false, ...given, ...more }, work)
+  if (typeof file !== 'string' || file === ':memory:' || statSync(file, { throwIfNoEntry: false })?.size) return
+  throw new AverbaError('NOT_FOUND', `Cannot open "${resolve(file)}": the file is missing or empty`, { hint })
 }
 
 function toErrors(terminal: Terminal): NonNullable<AverbaOptions['logger']> {

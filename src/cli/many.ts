@@ -22,7 +22,7 @@ export interface DoneOne {
 
 /** What to do with each: to act, or only to look whether that could be done. */
 interface Acts {
-  readonly act?: (id: string) => Promise<Outcome<unknown> | unknown>
+  readonly act?: ((id: string) => Promise<Outcome<unknown> | unknown>) | undefined
   readonly look?: (id: string) => Promise<unknown>
   /** What is said when there are none. */
   readonly none?: string
@@ -30,6 +30,8 @@ interface Acts {
 
 /** Acts on one after the other. A refused one does not stop the others; a bug does, and what was done is still told. */
 export async function actOnEach(terminal: Terminal, noun: string, ids: readonly string[], { act, look, none }: Acts) {
+  const { say } = terminal
+  if (ids.length === 0) return { result: { done: [] }, lines: [none ?? say`Nothing was found.`] }
   const progress = createProgress(terminal)
   const done: DoneOne[] = []
   let isBroken = false
@@ -48,7 +50,7 @@ export async function actOnEach(terminal: Terminal, noun: string, ids: readonly 
     }
     progress('', done.length, ids.length)
   }
-  return describeDone(terminal.say, done, noun, none)
+  return describeDone(say, done, noun)
 }
 
 function toStatus(result: unknown, hasActed: boolean): Omit<DoneOne, 'id'> {
@@ -65,12 +67,7 @@ function isOutcome(result: unknown): result is Outcome<unknown> {
 }
 
 /** Says what became of each: 0 when all are done, 2 when one is not known yet, 1 when one failed. */
-export function describeDone(
-  say: Say,
-  done: readonly DoneOne[],
-  noun: string,
-  none = say`Nothing was found.`,
-): Exclude<CommandEnd, number> {
+export function describeDone(say: Say, done: readonly DoneOne[], noun: string): Exclude<CommandEnd, number> {
   const has = (status: DoneOne['status']) => done.some(each => each.status === status)
   const ofAll = has('failed') ? exitCodes.error : has('recorded') ? exitCodes.attention : exitCodes.done
   const code = has('untried') || done.some(each => each.code === 'BUG') ? exitCodes.bug : ofAll
@@ -79,7 +76,7 @@ export function describeDone(
     ...each,
     ...(outcome && { detail: describeOutcome(createSay('en'), outcome) }),
   }))
-  return { result: { done: told }, lines: done.length === 0 ? [none] : formatDone(say, done, noun), code }
+  return { result: { done: told }, lines: formatDone(say, done, noun), code }
 }
 
 function* formatDone(say: Say, done: readonly DoneOne[], noun: string): Iterable<string | Line> {
@@ -87,16 +84,11 @@ function* formatDone(say: Say, done: readonly DoneOne[], noun: string): Iterable
     ...{ done: say`done`, accepted: say`accepted`, recorded: say`recorded`, found: say`found`, failed: say`failed` },
     untried: say`not tried`,
   }
-  const styles: { [S in DoneOne['status']]?: NonNullable<Line['style']> } = {
-    recorded: 'yellow',
-    failed: 'red',
-    untried: 'red',
-  }
+  const styles: { [S in DoneOne['status']]?: Line['style'] } = { recorded: 'yellow', failed: 'red', untried: 'red' }
   for (const { id, status, code, detail, outcome } of done) {
     const why = outcome ? describeOutcome(say, outcome) : detail && say.message(detail)
     const more = [code, why].filter(each => each !== undefined).join(': ')
-    const style = styles[status]
-    yield { text: `${names[status]}  ${id}${more === '' ? '' : `  ${more}`}`, ...(style && { style }) }
+    yield { text: `${names[status]}  ${id}${more === '' ? '' : `  ${more}`}`, style: styles[status] }
   }
   const counts = Object.entries(names).flatMap(([status, name]) => {
     const count = done.filter(each => each.status === status).length

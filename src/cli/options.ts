@@ -24,7 +24,7 @@ export function readLogOptions(store: string, { keys, rootKeyFrom }: LogOptionVa
   return { store, ...(keys !== undefined && { keyring: keys }), ...(rootKeyFrom && { rootKey: rootKeyFrom }) }
 }
 
-interface LogOptionValues {
+export interface LogOptionValues {
   readonly keys?: string | undefined
   readonly rootKeyFrom?: Keys | undefined
 }
@@ -69,9 +69,13 @@ export const limitOption = { '--limit <count>': { text: 'how many to list', fall
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */
-export function rejectSelection(ids: readonly string[], options: Readonly<Record<`--${string}`, unknown>>): void {
+export function rejectSelection(ids: readonly string[], filter: object): void {
+  const options = Object.entries(filter).map(([name, value]) => [`--${name}`, value || undefined])
   if (ids.length === 0) return
-  rejectOptions(options, option => ({ cannot: `Cannot use ${option} with ids`, hint: 'Give the ids, or what selects' }))
+  rejectOptions(Object.fromEntries(options), option => ({
+    cannot: `Cannot use ${option} with ids`,
+    hint: 'Give the ids, or what selects',
+  }))
 }
 
 /** The option of every command that a person decides on: the log keeps who. */
@@ -124,11 +128,7 @@ export function readReveal({
   data,
   actor: ref,
   purpose,
-}: {
-  readonly data: boolean
-  readonly actor: string | undefined
-  readonly purpose: string | undefined
-}): { readonly actor: Actor; readonly purpose: string } | undefined {
+}: Record<'actor' | 'purpose', string | undefined> & { data: boolean }): { actor: Actor; purpose: string } | undefined {
   const hint = 'Give --data, --actor and --purpose together: the log keeps who saw the data'
   if (!data) {
     // An actor may come from the environment.

@@ -13,12 +13,14 @@ const gap = '  '
 const lastMin = 24
 const indent = gap
 
-/** Formats a table that fits the terminal. The last column is wrapped; nothing is cut off. */
+/** Formats a table that fits the terminal, or says `none`. The last column is wrapped; nothing is cut off. */
 export function* formatTable(
   { stdout }: Pick<Terminal, 'stdout'>,
   headings: readonly string[],
   rows: readonly Row[],
+  none?: string,
 ): Iterable<Line> {
+  if (none !== undefined && rows.length === 0) return yield { text: none }
   // A terminal without a size says 0.
   const width = stdout.isTTY ? stdout.columns || 80 : Number.POSITIVE_INFINITY
   const all = [
@@ -44,7 +46,7 @@ export function* formatTable(
     const texts = isBeside
       ? [head + first, ...more.map(each => pad + each)]
       : [head, ...[first, ...more].map(each => pad + each)]
-    for (const text of texts) if (text.trim() !== '') yield { text: text.trimEnd(), ...(style && { style }) }
+    for (const text of texts) if (text.trim() !== '') yield { text: text.trimEnd(), style }
   }
 }
 

@@ -1,6 +1,8 @@
 import { type Actor, type Averba, AverbaError, type Outcome } from '../index.ts'
 import { type Html, html } from '../pages/html.ts'
+import { idOfStream } from '../vocabulary/names.ts'
 import type { Page } from './page.ts'
+import { textOfBytes } from './row.ts'
 import { findStreamRow, requireConsent } from './stream-row.ts'
 
 type Form = Readonly<Record<string, string>>
@@ -33,12 +35,11 @@ const acts: Readonly<Record<string, readonly [title: keyof Page['texts'], act: A
   'notifications/replay': [
     'replay',
     async ({ notifications }, { id = '' }, { actor }) =>
-      void (await notifications.replay({ id: id.replace(/^notification-/, ''), failed: true }, { actor })),
+      void (await notifications.replay({ id: idOfStream(id), failed: true }, { actor })),
   ],
   'notifications/skip': [
     'skipNotification',
-    async ({ notifications }, { id = '' }, { actor }) =>
-      void (await notifications.skip(id.replace(/^notification-/, ''), { actor })),
+    async ({ notifications }, { id = '' }, { actor }) => void (await notifications.skip(idOfStream(id), { actor })),
   ],
   'validations/charged': ['isCharged', resolve(true)],
   'validations/not-charged': ['isNotCharged', resolve(false)],
@@ -62,12 +63,7 @@ async function reveal(
   const opened = await averba.subjects.reveal(row, { actor, purpose })
   const sealed = new Map(Object.entries(row))
   const shown = Object.entries(opened).filter(([name, value]) => value !== sealed.get(name))
-  return html`<dl class="data">${shown.map(([name, value]) => html`<dt>${names.column(name)}</dt><dd><pre>${readable(value)}</pre></dd>`)}</dl>`
-}
-
-function readable(value: unknown): string {
-  const { bytes }: { bytes?: unknown } = Object(value)
-  return typeof bytes === 'string' ? Buffer.from(bytes, 'base64').toString() : JSON.stringify(value, null, 2)
+  return html`<dl class="data">${shown.map(([name, value]) => html`<dt>${names.column(name)}</dt><dd><pre>${textOfBytes(value) || JSON.stringify(value, null, 2)}</pre></dd>`)}</dl>`
 }
 
 /** What an act is called; `undefined` for none. */

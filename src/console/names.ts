@@ -1,5 +1,6 @@
 import type { HealthCheck, Verdict, Views } from '../index.ts'
 import { type BothLanguages, inLanguage, type Language } from '../pages/labels.ts'
+import { services } from '../pages/words.ts'
 
 /** What a stream is about, by the name of its machine. */
 const kinds: BothLanguages<string> = {
@@ -36,10 +37,7 @@ const checks: BothLanguages<HealthCheck['name']> = {
   certificate: ['Certificado do serviço de consentimento', 'Certificate for the consent service'],
   portalCertificate: ['Certificado do portal', 'Certificate for the portal'],
   receiverCertificate: ['Certificado do receptor', 'Certificate of the receiver'],
-  consentService: ['Serviço de consentimento', 'Consent service'],
-  tokenService: ['Serviço de tokens', 'Token service'],
-  validationService: ['Serviço de validação', 'Validation service'],
-  portal: ['Portal de comércio exterior', 'Foreign-trade portal'],
+  ...services,
   clock: ['Relógio', 'Clock'],
   configuration: ['Configuração', 'Configuration'],
   answers: ['Respostas', 'Answers'],

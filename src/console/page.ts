@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Averba } from '../index.ts'
 import { type Html, html } from '../pages/html.ts'
-import { type Labels, type Language, labelsOf } from '../pages/labels.ts'
-import { nameCommands } from '../pages/name-commands.ts'
-import { translateMessage } from '../pages/translate-message.ts'
-import { getLanguageWords, type LanguageWords } from '../pages/words.ts'
+import type { Labels, Language } from '../pages/labels.ts'
+import type { LanguageWords } from '../pages/words.ts'
 import { readMoment } from '../vocabulary/brasilia.ts'
-import { type Names, namesOf } from './names.ts'
-import { type Texts, textsOf } from './texts.ts'
+import type { Names } from './names.ts'
+import type { Texts } from './texts.ts'
 
 export interface Page {
   readonly averba: Averba
@@ -24,21 +22,6 @@ export interface Page {
   readonly query: URLSearchParams
   /** In whose name the console acts; absent while it only shows. */
   readonly actor?: string | undefined
-}
-
-export function createPage({
-  language,
-  ...given
-}: Pick<Page, 'averba' | 'commands' | 'language' | 'path' | 'query' | 'actor'>): Page {
-  const message = (english: string) => given.commands(nameCommands(translateMessage(english, language)))
-  const inLanguage = {
-    texts: textsOf(language),
-    names: namesOf(language),
-    labels: labelsOf(language),
-    words: getLanguageWords(language),
-    message,
-  }
-  return { ...given, language, ...inLanguage }
 }
 
 const menu = [
@@ -90,17 +73,16 @@ export function linkToStream(stream: string): Html {
   return html`<a href="/stream/${encodeURIComponent(stream)}"><code>${stream}</code></a>`
 }
 
-/** A choice among values in a form, by their names or each by itself. The first, empty value selects all. */
+/** A choice among values in a form, by their names. The first, empty value selects all. */
 export function choice(
   page: Page,
   name: string,
   label: string,
-  values: Readonly<Record<string, string>> | readonly string[],
+  values: Readonly<Record<string, string>>,
   all = page.texts.any,
 ): Html {
   const chosen = page.query.get(name) ?? ''
-  const named = Array.isArray(values) ? values.map(each => [each, each]) : Object.entries(values)
-  const options = named.map(
+  const options = Object.entries(values).map(
     ([value, text]) => html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`,
   )
   return html`<label>${label} <select name="${name}"><option value="">${all}</option>${options}</select></label>`
@@ -149,8 +131,7 @@ export function required(name: string, label: string): Html {
 /** The moment that a parameter names: a position, or an instant; `undefined` for now. */
 export function readKnownAt(query: URLSearchParams, name = 'known'): number | string | undefined {
   const given = (query.get(name) ?? '').trim()
-  if (given === '') return undefined
-  return readMoment(given)
+  return given === '' ? undefined : readMoment(given)
 }
 
 /** The form that shows a page as it was known at another moment: a slider over the log, and a field. */

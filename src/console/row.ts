@@ -71,3 +71,9 @@ function isInstant(value: unknown): value is Instant {
 export function hasSealed(row: object): boolean {
   return Object.entries(row).some(([column, value]) => sealed.has(column) && value !== null)
 }
+
+/** The text of the sealed body of a notification; empty for anything else. */
+export function textOfBytes(sealed: unknown): string {
+  const { bytes }: { bytes?: unknown } = Object(sealed)
+  return typeof bytes === 'string' ? Buffer.from(bytes, 'base64').toString() : ''
+}

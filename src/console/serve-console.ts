@@ -6,7 +6,10 @@ import { getCookie, setCookie } from 'hono/cookie'
 import { secureHeaders } from 'hono/secure-headers'
 import { type Averba, AverbaError } from '../index.ts'
 import { type Html, html } from '../pages/html.ts'
-import type { Language } from '../pages/labels.ts'
+import { type Language, labelsOf } from '../pages/labels.ts'
+import { nameCommands } from '../pages/name-commands.ts'
+import { translateMessage } from '../pages/translate-message.ts'
+import { getLanguageWords } from '../pages/words.ts'
 import { readInstant } from '../vocabulary/brasilia.ts'
 import { listen } from '../vocabulary/listen.ts'
 import { act, showError, titleOf } from './acts.ts'
@@ -20,9 +23,12 @@ import {
   showValidations,
 } from './lists.ts'
 import { readLog, showComparison, showLog, showLogRows, showVerdict } from './log-pages.ts'
+import { namesOf } from './names.ts'
 import { showOverview } from './overview-page.ts'
-import { createPage, type Page, readKnownAt, writePage } from './page.ts'
+import { type Page, readKnownAt, writePage } from './page.ts'
 import { showMachine, showStream } from './stream-page.ts'
+import { requireConsent } from './stream-row.ts'
+import { textsOf } from './texts.ts'
 
 /** What a console shows, and whether it acts. */
 export interface ConsoleOptions {
@@ -157,12 +163,10 @@ function addPages(app: Hono, options: ConsoleOptions): void {
   })
   app.get('/prove', async c => {
     const { averba, query, language } = pageOf(c, options)
-    const found = await averba.consents.of({ stream: query.get('stream') ?? '' })
-    if (!found) throw new AverbaError('SUBJECT_ERASED', 'Cannot answer: the data subject was erased')
+    const consent = await requireConsent(averba, query.get('stream') ?? '')
     const knownAt = readKnownAt(query)
-    const question = { consent: { subject: found.subject, id: found.id }, at: readInstant(query.get('at') ?? '') }
-    const asked = knownAt === undefined ? question : { ...question, knownAt }
-    const report = await averba.audit.prove(asked, { format: 'html', language })
+    const question = { consent, at: readInstant(query.get('at') ?? ''), ...(knownAt !== undefined && { knownAt }) }
+    const report = await averba.audit.prove(question, { format: 'html', language })
     // A file of its own: it brings the policy that allows its own script.
     return c.body(report, 200, {
       'content-type': 'text/html; charset=utf-8',
@@ -193,7 +197,14 @@ function pageOf(c: Context, { averba, commands = text => text, language: first, 
   const language = asked === 'en' || asked === 'pt-BR' ? asked : first
   if (query.has('lang')) setCookie(c, 'averba-lang', language, { sameSite: 'Strict', path: '/' })
   query.delete('lang')
-  return createPage({ averba, commands, language, path, query, actor })
+  return {
+    ...{ averba, commands, language, path, query, actor },
+    message: english => commands(nameCommands(translateMessage(english, language))),
+    texts: textsOf(language),
+    names: namesOf(language),
+    labels: labelsOf(language),
+    words: getLanguageWords(language),
+  }
 }
 
 /** Compares in constant time: the time of a wrong guess tells nothing. */

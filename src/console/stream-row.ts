@@ -1,16 +1,10 @@
 import { type Averba, AverbaError, type RecordSelector, type Views } from '../index.ts'
 import { idOfStream, isStreamOf, streamOf } from '../vocabulary/names.ts'
 
-/** The view that has the rows of each kind of stream. Its key has the name of the kind. */
-const viewOf = new Map<string, StreamView>([
-  ['subject', 'subjects'],
-  ['consent', 'consents'],
-  ['validation', 'validations'],
-  ['notification', 'notifications'],
-  ['subscription', 'subscriptions'],
-])
+/** The views that have a row for each stream of a kind. Their key has the name of the kind. */
+const streamViews = ['subjects', 'consents', 'validations', 'notifications', 'subscriptions'] as const
 
-type StreamView = 'subjects' | 'consents' | 'validations' | 'notifications' | 'subscriptions'
+type StreamView = (typeof streamViews)[number]
 
 /** The row of a stream, with its view. */
 export type StreamRow = { [N in StreamView]: { readonly view: N; readonly row: Views[N] } }[StreamView]
@@ -18,7 +12,7 @@ export type StreamRow = { [N in StreamView]: { readonly view: N; readonly row: V
 /** Finds the row of a stream, now or at a past position; `undefined` for a kind without a view. */
 export async function findStreamRow(averba: Averba, stream: string, position?: number): Promise<StreamRow | undefined> {
   const kind = stream.split('-', 1)[0] ?? ''
-  const view = viewOf.get(kind)
+  const view = streamViews.find(each => each === `${kind}s`)
   if (!view) return undefined
   const key = view === 'subjects' ? idOfStream(stream) : stream
   const row = await findRow(averba, { view, kind, key, position })

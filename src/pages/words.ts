@@ -75,12 +75,13 @@ const sources: BothLanguages<DataSource> = {
   portal: ['portal de comércio exterior', 'foreign-trade portal'],
 }
 
-const services: BothLanguages<string> = {
+/** The services, by their names in the code. */
+export const services = {
   consentService: ['Serviço de consentimento', 'Consent service'],
   validationService: ['Serviço de validação', 'Validation service'],
   tokenService: ['Serviço de tokens', 'Token service'],
   portal: ['Portal de comércio exterior', 'Foreign-trade portal'],
-}
+} as const
 
 const operations: BothLanguages<string> = {
   'consentService.listConsents': ['leitura da lista de consentimentos', 'reading of the list of consents'],
@@ -317,7 +318,7 @@ export function getLanguageWords(language: Language) {
       inLanguage(logEvents, language)[type] ?? (isEnglish ? `Another record (${type})` : `Outro registro (${type})`),
     kinds: inLanguage(kinds, language),
     sources: inLanguage(sources, language),
-    services: inLanguage(services, language),
+    services: inLanguage<string>(services, language),
     operations: inLanguage(operations, language),
     effectStates: inLanguage(effectStates, language),
     notificationStates: inLanguage(notificationStates, language),

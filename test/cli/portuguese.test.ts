@@ -13,10 +13,11 @@ const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .filter(file => file.endsWith('.ts'))
   .map(file => readFileSync(join(folder, file), 'utf8'))
 
-/** The words of plans and their results, of the demonstration, and the headings of the help. */
+/** The words of plans and their results, of certificates, and the headings of the help. */
 const words = [
   ...['create', 'change', 'adopt', 'leave', 'delete', 'taken', 'take over'],
   ...['settled', 'declined', 'deferred', 'unknown', 'stored', 'recovered', 'equal', 'different'],
+  ...['certificate', 'portalCertificate', 'receiverCertificate'],
   ...['Usage:', 'Options:', 'Commands:', 'Arguments:'],
 ]
 

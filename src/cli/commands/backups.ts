@@ -83,15 +83,11 @@ export const resumeCommand = defineCommand({
 function* formatResumed(say: Say, resumed: ResumeResult, store: string): Iterable<string> {
   const { position, at, pending, resumedAs, lostErasures } = resumed
   yield say`The log of ${say.count(position, 'event')} up to ${at} continues as ${resumedAs}, and has recorded that.`
-  yield* formatLoss(say, resumed)
+  if (resumed.lostEvents !== undefined)
+    yield say`Lost, according to the high-water mark: at least ${say.count(resumed.lostEvents, 'event')}.`
   // An address may have a password.
   yield* formatLostErasures(say, lostErasures, isOnPostgres(store) ? '<address>' : store)
   yield* formatUnknown(say, pending)
-}
-
-function* formatLoss(say: Say, { lostEvents }: Pick<ResumeResult, 'lostEvents'>): Iterable<string> {
-  if (lostEvents !== undefined)
-    yield say`Lost, according to the high-water mark: at least ${say.count(lostEvents, 'event')}.`
 }
 
 function* formatUnknown(say: Say, pending: ResumeResult['pending']): Iterable<string> {
@@ -111,7 +107,8 @@ function* formatRestored(
   yield say`Its keyring is ${restored.keys}.`
   if (resumedAs !== undefined) yield say`The log continues as ${resumedAs}, and has recorded that.`
   if (!existsSync(markPath(store))) yield say`It has no high-water mark yet: the next process says so, and makes one.`
-  yield* formatLoss(say, restored)
+  if (restored.lostEvents !== undefined)
+    yield say`Lost, according to the high-water mark: at least ${say.count(restored.lostEvents, 'event')}.`
   for (const { examples } of views) yield say`A view has to be rebuilt: ${examples.join('; ')}`
   yield* formatLostErasures(say, restored.lostErasures, store)
   yield say`Holds that were set after the backup are lost: set them again before a process with retention runs.`

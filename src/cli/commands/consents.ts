@@ -1,7 +1,7 @@
 import { requireConsent } from '../../console/stream-row.ts'
 import { type Averba, AverbaError, parseCnpj, type SubjectRef, type Views } from '../../index.ts'
 import { labelsOf } from '../../pages/labels.ts'
-import { defineCommand, defineGroup } from '../command.ts'
+import { defineCommand, defineGroup, type OptionValues } from '../command.ts'
 import { configOption, lookInto, sourceOptions, withConfigured } from '../load-config.ts'
 import { actOnEach } from '../many.ts'
 import { actOptions, limitOption, readActorUnless, rejectSelection } from '../options.ts'
@@ -20,12 +20,7 @@ const filterOptions = {
   '--ends': 'only those whose denial or revocation has not been made at the service',
 } as const
 
-interface ConsentFilter {
-  readonly controller: string | undefined
-  readonly status: (typeof statuses)[number] | undefined
-  readonly subject: string | undefined
-  readonly ends: boolean
-}
+type ConsentFilter = OptionValues<typeof filterOptions>
 
 const listCommand = defineCommand({
   usage: 'list',
@@ -57,7 +52,7 @@ const syncCommand = defineCommand({
         const isOne = subject !== undefined && controller === undefined && status === undefined && !ends
         const subjects = isOne ? [subject] : new Set((await findRows(averba, filter)).map(row => row.subject))
         const act = by && ((ref: string) => averba.consents.sync({ subject: ref as SubjectRef }, by)) // Of a row.
-        return actOnEach(terminal, 'subject', [...subjects], act ? { act } : {})
+        return actOnEach(terminal, 'subject', [...subjects], { act })
       },
       { onlyLooks: !by },
     )
@@ -81,13 +76,7 @@ function defineDecision(verb: 'deny' | 'revoke' | 'withdraw-end', description: s
       'Exit codes: 0 all are done, 2 one is not known yet: averba run continues it, 1 one was refused or declined.',
     async run(terminal, { config, reason, actor, dryRun, controller, status, subject, ends }, ids) {
       const filter = { controller, status, subject, ends }
-      const selects = {
-        '--controller': controller,
-        '--status': status,
-        '--subject': subject,
-        '--ends': ends || undefined,
-      }
-      rejectSelection(ids, selects)
+      rejectSelection(ids, filter)
       const by = readActorUnless(dryRun, actor)
       return withConfigured(
         terminal,
@@ -97,7 +86,7 @@ function defineDecision(verb: 'deny' | 'revoke' | 'withdraw-end', description: s
           const look = (stream: string) => requireConsent(averba, stream)
           const method = verb === 'withdraw-end' ? 'withdrawEnd' : verb
           const act = by && (async (stream: string) => averba.consents[method](await look(stream), { reason, ...by }))
-          return actOnEach(terminal, 'consent', found, act ? { act } : { look })
+          return actOnEach(terminal, 'consent', found, { act, look })
         },
         { onlyLooks: !by },
       )
@@ -152,9 +141,9 @@ function toJson(row: ConsentRow) {
   }
 }
 
-function* formatConsents(terminal: Terminal, rows: readonly ConsentRow[]): Iterable<string | Line> {
+function formatConsents(terminal: Terminal, rows: readonly ConsentRow[]): Iterable<Line> {
   const { say } = terminal
-  if (rows.length === 0) return yield say`No consents.`
+  const headings = [say`CONSENT`, say`STATUS`, say`CONTROLLER`, say`WHY, UNTIL WHEN, WHAT TO DO`]
   const describe = ({ end_wanted_at: endWantedAt, status, asked, knowledge, lapses_at: lapsesAt }: ConsentRow) => {
     if (endWantedAt !== null)
       return say`its end is wanted since ${formatInstant(endWantedAt)} [${status === 'PENDENTE' ? 'deny' : 'revoke'}, withdraw-end]`
@@ -165,8 +154,7 @@ function* formatConsents(terminal: Terminal, rows: readonly ConsentRow[]): Itera
   }
   const table = rows.map((row): Row => {
     const style = row.end_wanted_at !== null ? 'red' : row.knowledge === 'known' ? undefined : 'yellow'
-    const cells = [row.consent, row.status, row.controller ?? '', describe(row)]
-    return { cells, ...(style && { style }) }
+    return { cells: [row.consent, row.status, row.controller ?? '', describe(row)], style }
   })
-  yield* formatTable(terminal, [say`CONSENT`, say`STATUS`, say`CONTROLLER`, say`WHY, UNTIL WHEN, WHAT TO DO`], table)
+  return formatTable(terminal, headings, table, say`No consents.`)
 }

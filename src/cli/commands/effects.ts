@@ -4,13 +4,13 @@ import { describeState } from '../../pages/describe.ts'
 import { getLanguageWords } from '../../pages/words.ts'
 import { effectStates } from '../../vocabulary/message.ts'
 import { effectStream, serviceNames } from '../../vocabulary/names.ts'
-import { defineCommand, defineGroup } from '../command.ts'
+import { defineCommand, defineGroup, type OptionValues } from '../command.ts'
 import type { Say } from '../language.ts'
 import { lookInto, sourceOptions, withLog } from '../load-config.ts'
 import { actOnEach } from '../many.ts'
 import { actOptions, limitOption, readActorUnless, readReveal, rejectSelection, revealOptions } from '../options.ts'
 import { formatInstant, formatPair, formatUntil, type Line } from '../output.ts'
-import { formatTable, type Row } from '../table.ts'
+import { formatTable } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 
 const states = ['open', ...effectStates] as const
@@ -21,11 +21,7 @@ const filterOptions = {
   '--stream <stream>': 'only calls of this stream, such as consent-…',
 } as const
 
-interface CallFilter {
-  readonly service: string | undefined
-  readonly type: string | undefined
-  readonly stream: string | undefined
-}
+type CallFilter = OptionValues<typeof filterOptions>
 
 const listCommand = defineCommand({
   usage: 'list',
@@ -90,7 +86,7 @@ function defineAct(
     example: `averba effects ${verb} ${example} --actor agent-7`,
     notes: `${note}Exit codes: 0 all are accepted, 1 a call was refused or not found.`,
     async run(terminal, { state, service, type, stream, actor, dryRun, ...source }, ids) {
-      rejectSelection(ids, { '--state': state, '--service': service, '--type': type, '--stream': stream })
+      rejectSelection(ids, { state, service, type, stream })
       if (ids.length === 0 && [state, service, type, stream].every(each => each === undefined)) {
         const hint = `Give ids, or --state, --service, --type or --stream. To see which calls: add --dry-run`
         throw new AverbaError('INVALID_INPUT', `Cannot ${verb} calls: neither ids nor what selects them`, { hint })
@@ -107,7 +103,7 @@ function defineAct(
         const act = by && ((id: string) => averba.effects[verb](id, by))
         const { say } = terminal
         const none = say`Nothing was found: only ${state ?? from} calls were looked for. --state selects others.`
-        return actOnEach(terminal, 'call', found, { ...(act ? { act } : { look }), none })
+        return actOnEach(terminal, 'call', found, { act, look, none })
       })
     },
   })
@@ -164,18 +160,18 @@ export function toCallJson({ id, type, stream, state, dueAt, attempts, reason, w
 
 function* formatCalls(terminal: Terminal, calls: readonly Call[], hasMore: boolean): Iterable<string | Line> {
   const { say } = terminal
-  if (calls.length === 0) return yield say`No calls.`
   const headings = [say`ID`, say`CALL`, say`STATE`, say`WHY, UNTIL WHEN, WHAT TO DO`]
-  const rows = calls.map((call): Row => {
-    return { cells: [call.id, call.type, call.state, describeWait(say, call)], ...styleOf(call) }
-  })
-  yield* formatTable(terminal, headings, rows)
+  const rows = calls.map(call => ({
+    cells: [call.id, call.type, call.state, describeWait(say, call)],
+    style: styleOf(call),
+  }))
+  yield* formatTable(terminal, headings, rows, say`No calls.`)
   if (hasMore) yield say`There are more: --limit shows them.`
 }
 
-function styleOf({ state, waiting }: Call): Pick<Row, 'style'> {
-  if (state === 'parked' || waiting?.for === 'person' || waiting?.for === 'repair') return { style: 'red' }
-  return state === 'unknown' || state === 'deferred' ? { style: 'yellow' } : {}
+function styleOf({ state, waiting }: Call): Line['style'] {
+  if (state === 'parked' || waiting?.for === 'person' || waiting?.for === 'repair') return 'red'
+  return state === 'unknown' || state === 'deferred' ? 'yellow' : undefined
 }
 
 /** Says in one line why a call waits, until when, and what a person can do; or how it ended. */

@@ -1,10 +1,9 @@
 import { AverbaError, exportBundle, proveRecorded } from '../../index.ts'
 import { defineCommand, exitCodes } from '../command.ts'
-import { findLog, type SourceValues, sourceOptions, withLog } from '../load-config.ts'
+import { findLog, sourceOptions, withLog } from '../load-config.ts'
 import { writeNewFile } from '../new-file.ts'
 import { printLine } from '../output.ts'
 import { createProgress } from '../progress.ts'
-import type { Terminal } from '../terminal.ts'
 
 export const exportCommand = defineCommand({
   usage: 'export',
@@ -46,10 +45,15 @@ export const proveCommand = defineCommand({
     'opens personal data; the log records who disclosed it and for what purpose.\nExit codes: 0 done, 1 not done.',
   async run(terminal, { out, disclose, json, actor, purpose, ...source }, which) {
     const event = /^\d{1,15}$/.test(which) ? Number(which) : which
-    const make = async () =>
-      disclose
-        ? discloseRecorded(terminal, source, event, { actor, purpose })
-        : proveRecorded({ ...(await findLog(source)), event })
+    const make = async () => {
+      if (!disclose) return proveRecorded({ ...(await findLog(source)), event })
+      const missing = actor === undefined ? '--actor' : '--purpose'
+      if (actor === undefined || purpose === undefined)
+        throw new AverbaError('INVALID_INPUT', `Cannot disclose the event: ${missing} is missing`)
+      return withLog(terminal, source, ({ audit }) =>
+        audit.disclose(event, { actor: { kind: 'person', ref: actor }, purpose }),
+      )
+    }
     // The log must not record a disclosure that then cannot be written.
     const proof = await (out === undefined ? make() : writeNewFile(out, disclose ? 0o600 : 0o666, make))
     const { say } = terminal
@@ -61,16 +65,3 @@ export const proveCommand = defineCommand({
     return exitCodes.done
   },
 })
-
-async function discloseRecorded(
-  terminal: Terminal,
-  source: SourceValues,
-  event: number | string,
-  { actor: ref, purpose }: Readonly<Record<'actor' | 'purpose', string | undefined>>,
-): Promise<string> {
-  if (ref === undefined || purpose === undefined) {
-    const missing = ref === undefined ? '--actor' : '--purpose'
-    throw new AverbaError('INVALID_INPUT', `Cannot disclose the event: ${missing} is missing`)
-  }
-  return withLog(terminal, source, ({ audit }) => audit.disclose(event, { actor: { kind: 'person', ref }, purpose }))
-}

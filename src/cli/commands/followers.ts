@@ -67,15 +67,14 @@ export const followersCommands = defineGroup('followers', 'Followers of the log 
   ),
 ])
 
-function* formatFollowers(terminal: Terminal, followers: readonly Follower[]): Iterable<string | Line> {
+function formatFollowers(terminal: Terminal, followers: readonly Follower[]): Iterable<string | Line> {
   const { say } = terminal
-  if (followers.length === 0) return yield say`No followers.`
   const headings = [say`NAME`, say`POSITION`, say`WHY, UNTIL WHEN, WHAT TO DO`]
   const rows = followers.map((each): Row => {
     const style = each.isParked ? 'red' : each.attempts > 0 ? 'yellow' : undefined
-    return { cells: [each.name, String(each.position), describeFollower(say, each)], ...(style && { style }) }
+    return { cells: [each.name, String(each.position), describeFollower(say, each)], style }
   })
-  yield* formatTable(terminal, headings, rows)
+  return formatTable(terminal, headings, rows, say`No followers.`)
 }
 
 function describeFollower(say: Say, { isParked, reason, position, dueAt, takenUntil, waitingSince }: Follower): string {

@@ -1,5 +1,5 @@
 import { openCallsOf, takeFirst } from '../../console/take-first.ts'
-import { type Averba, type Call, type Events, type Recorded, type StreamState, systemClock } from '../../index.ts'
+import { type Averba, type Events, type Recorded, systemClock } from '../../index.ts'
 import { describeEvent } from '../../pages/describe.ts'
 import { getLanguageWords } from '../../pages/words.ts'
 import { readMoment } from '../../vocabulary/brasilia.ts'
@@ -89,12 +89,6 @@ function formatEvent({ say }: Terminal, event: Recorded): Line {
   return { text, ...(anomaly !== undefined && { style: 'yellow' as const }) }
 }
 
-interface Shown {
-  readonly state: StreamState
-  readonly calls: readonly Call[]
-  readonly events: readonly Recorded[]
-}
-
 export const showCommand = defineCommand({
   usage: 'show <stream>',
   description: 'Show one stream: the state of its machine, its open calls and its last events.',
@@ -119,7 +113,7 @@ async function readShown(
   stream: string,
   knownAt: string | number | undefined,
   limit: number,
-): Promise<Shown> {
+) {
   const state = await log.stateOf(stream, knownAt)
   const { version: fromVersion } = state
   const events = await takeFirst(log.read({ stream, fromVersion, backward: true }), limit)
@@ -127,7 +121,11 @@ async function readShown(
   return { state, calls, events: events.reverse() }
 }
 
-function* formatShown(terminal: Terminal, stream: string, { state, calls, events }: Shown): Iterable<string | Line> {
+function* formatShown(
+  terminal: Terminal,
+  stream: string,
+  { state, calls, events }: Awaited<ReturnType<typeof readShown>>,
+): Iterable<string | Line> {
   const { say } = terminal
   yield { text: say`${stream}, version ${state.version}, known until position ${state.position}`, style: 'bold' }
   for (const each of state.states) yield `  ${each}`

@@ -1,4 +1,6 @@
+import { textOfBytes } from '../../console/row.ts'
 import { type Averba, AverbaError, type HandlerState, type Views } from '../../index.ts'
+import { idOfStream } from '../../vocabulary/names.ts'
 import { defineCommand, defineGroup } from '../command.ts'
 import type { Say } from '../language.ts'
 import { lookInto, sourceOptions, withLog } from '../load-config.ts'
@@ -53,7 +55,7 @@ const showCommand = defineCommand({
     const reveal = readReveal({ data, actor, purpose })
     const { row, body } = await (reveal ? withLog : lookInto)(terminal, source, async averba => {
       const found = await requireRow(averba, id)
-      return { row: found, body: reveal && toText((await averba.subjects.reveal(found, reveal)).body) }
+      return { row: found, body: reveal && textOfBytes((await averba.subjects.reveal(found, reveal)).body) }
     })
     const content = body === undefined ? {} : { body }
     return { result: { ...toJson(row), ...content }, lines: formatNotification(terminal, row, body) }
@@ -74,14 +76,17 @@ const replayCommand = defineCommand({
   notes:
     'A process that runs calls the handlers: averba run.\nExit codes: 0 all are accepted, 1 one was refused or not found.',
   async run(terminal, { failed, evento, actor, dryRun, ...source }, ids) {
-    rejectSelection(ids, { '--evento': evento })
+    rejectSelection(ids, { evento })
     const by = readActorUnless(dryRun, actor)
     return (by ? withLog : lookInto)(terminal, source, async averba => {
       const isAll = ids.length === 0
-      const found = isAll ? (await findRows(averba, { hasFailed: true, evento })).map(row => idOf(row)) : ids
-      const act = by && ((id: string) => averba.notifications.replay({ id: toId(id), failed: failed || isAll }, by))
+      const found = isAll
+        ? (await findRows(averba, { hasFailed: true, evento })).map(row => idOfStream(row.notification))
+        : ids
+      const act =
+        by && ((id: string) => averba.notifications.replay({ id: idOfStream(id), failed: failed || isAll }, by))
       const look = (id: string) => requireRow(averba, id)
-      return actOnEach(terminal, 'notification', found, act ? { act } : { look })
+      return actOnEach(terminal, 'notification', found, { act, look })
     })
   },
 })
@@ -96,7 +101,7 @@ const skipCommand = defineCommand({
     'Their handlers are called again only by a replay.\nExit codes: 0 all are accepted, 1 one was refused or not found.',
   async run(terminal, { actor, ...source }, ids) {
     return withLog(terminal, source, ({ notifications }) =>
-      actOnEach(terminal, 'notification', ids, { act: id => notifications.skip(toId(id), readActor(actor)) }),
+      actOnEach(terminal, 'notification', ids, { act: id => notifications.skip(idOfStream(id), readActor(actor)) }),
     )
   },
 })
@@ -137,39 +142,36 @@ async function requireRow({ views }: Averba, id: string): Promise<NotificationRo
   })
 }
 
-function idOf({ notification }: Pick<NotificationRow, 'notification'>): string {
-  return toId(notification)
-}
-
-/** The console shows the stream. */
-function toId(id: string): string {
-  return id.replace(/^notification-/, '')
-}
-
 function handlersOf({ handlers }: Pick<NotificationRow, 'handlers'>): HandlerState[] {
   return JSON.parse(handlers) // As the view wrote it.
 }
 
 function toJson(row: NotificationRow) {
   const { evento, origin, state, copies, received_at: receivedAt, failed_at: failedAt, body_bytes: bodyBytes } = row
-  return { id: idOf(row), evento, origin, state, copies, receivedAt, failedAt, bodyBytes, handlers: handlersOf(row) }
+  return {
+    id: idOfStream(row.notification),
+    evento,
+    origin,
+    state,
+    copies,
+    receivedAt,
+    failedAt,
+    bodyBytes,
+    handlers: handlersOf(row),
+  }
 }
 
-function toText(sealed: unknown): string {
-  const { bytes }: { bytes?: unknown } = Object(sealed)
-  return typeof bytes === 'string' ? Buffer.from(bytes, 'base64').toString() : ''
-}
-
-function* formatNotifications(terminal: Terminal, rows: readonly NotificationRow[]): Iterable<string | Line> {
+function formatNotifications(terminal: Terminal, rows: readonly NotificationRow[]): Iterable<Line> {
   const { say } = terminal
-  if (rows.length === 0) return yield say`No notifications.`
+  const headings = [say`ID`, say`EVENT`, say`STATE`, say`RECEIVED`, say`HANDLERS`]
   const table = rows.map((row): Row => {
     const why = handlersOf(row).map(each => describeHandler(say, each))
     const hint = row.trouble ? ' [replay, skip]' : ''
-    const cells = [idOf(row), row.evento, row.state, formatInstant(row.received_at), why.join(', ') + hint]
-    return { cells, ...(row.trouble && { style: row.trouble === 'parked' ? ('red' as const) : ('yellow' as const) }) }
+    const [id, at] = [idOfStream(row.notification), formatInstant(row.received_at)]
+    const style = row.trouble === 'parked' ? 'red' : row.trouble ? 'yellow' : undefined
+    return { cells: [id, row.evento, row.state, at, why.join(', ') + hint], style }
   })
-  yield* formatTable(terminal, [say`ID`, say`EVENT`, say`STATE`, say`RECEIVED`, say`HANDLERS`], table)
+  return formatTable(terminal, headings, table, say`No notifications.`)
 }
 
 function describeHandler(say: Say, { handler, state, attempts, retryAt }: HandlerState): string {
@@ -182,7 +184,7 @@ function* formatNotification(
   row: NotificationRow,
   body: string | undefined,
 ): Iterable<string | Line> {
-  yield { text: `${idOf(row)}  ${row.evento}`, style: 'bold' }
+  yield { text: `${idOfStream(row.notification)}  ${row.evento}`, style: 'bold' }
   yield formatPair(say`state`, row.state)
   const copies = row.copies === 1 ? '' : `, ${say`it arrived ${row.copies} times`}`
   yield formatPair(say`received`, `${formatInstant(row.received_at)} (${row.origin}${copies})`)

@@ -5,9 +5,6 @@ import type { Say } from '../language.ts'
 import { findLog, placeOptions } from '../load-config.ts'
 import { createProgress } from '../progress.ts'
 
-/** The exit code when a decision differs from the recorded one. */
-const divergedCode = 2
-
 export const replayCommand = defineCommand({
   usage: 'replay',
   description: 'Repeat every recorded decision, and report the first one with a different result.',
@@ -32,7 +29,7 @@ export const replayCommand = defineCommand({
     return {
       result,
       lines: formatReplay(terminal.say, result),
-      code: result.divergence ? divergedCode : result.decisions > 0 ? exitCodes.done : exitCodes.error,
+      code: result.divergence ? exitCodes.attention : result.decisions > 0 ? exitCodes.done : exitCodes.error,
     }
   },
 })

@@ -40,13 +40,11 @@ export const reportCommand = defineCommand({
     const ofPerson = { '--data': options.data || undefined, '--purpose': options.purpose }
     const ofConsent = { '--at': options.at, '--known-at': options.knownAt }
     const isStream = isStreamOf('consent', options.consent ?? '')
+    const ofStream = isStream && { '--subject': subject }
     const ofPeriod = { '--from': options.from, '--until': options.until }
     const unused = processing
       ? { '--subject': subject, '--consent': options.consent, ...ofPerson, ...ofConsent }
-      : {
-          ...{ ...ofPeriod, ...(options.consent === undefined ? ofConsent : ofPerson) },
-          ...(isStream && { '--subject': subject }),
-        }
+      : { ...ofPeriod, ...ofStream, ...(options.consent === undefined ? ofConsent : ofPerson) }
     rejectOptions(unused, option => ({
       ...{ cannot: `Cannot use ${option} in this report`, hint: 'averba report --help says what each report takes' },
     }))

@@ -44,9 +44,7 @@ export const runCommand = defineCommand({
   },
 })
 
-interface RunningTenant extends Tenant {
-  readonly metrics: Metrics
-}
+type RunningTenant = Tenant & { readonly metrics: Metrics }
 
 async function openTenant(terminal: Terminal, config: string, isNamed: boolean): Promise<RunningTenant> {
   const options = await loadConfig(config)

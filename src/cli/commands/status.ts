@@ -47,15 +47,10 @@ function* formatOverview(terminal: Terminal, overview: Overview): Iterable<strin
     if (deletionAt !== null) yield formatPair('', say`${evento}: the portal deletes it ${formatUntil(say, deletionAt)}`)
   const [parked, retried] = [notifications?.parked ?? '?', notifications?.failing ?? '?']
   yield formatPair(say`notifications`, say`${parked} parked, ${retried} to be retried`)
-  const labels: Readonly<Record<string, string>> = {
-    certificate: say`certificate`,
-    portalCertificate: say`portalCertificate`,
-    receiverCertificate: say`receiverCertificate`,
-  }
   const behind = say.count(followers.behindMax, 'event')
   yield formatPair(say`followers`, say`${followers.count}, ${followers.parked} parked, at most ${behind} behind`)
   for (const { name, daysLeft } of health.checks)
-    if (daysLeft !== undefined) yield formatPair(labels[name] ?? name, say`${say.count(daysLeft, 'day')} left`)
+    if (daysLeft !== undefined) yield formatPair(say.text(name), say`${say.count(daysLeft, 'day')} left`)
   if (needs.length === 0) return yield { text: say`Nothing needs a person.`, style: 'green' }
   for (const need of needs) yield { text: formatNeed(say, need), style: 'red' }
 }

@@ -191,9 +191,9 @@ export const subscriptionsCommands = defineGroup('subscriptions', 'Subscriptions
   recoverCommand,
 ])
 
-function* formatSubscriptions(terminal: Terminal, all: readonly Subscription[]): Iterable<string | Line> {
+function formatSubscriptions(terminal: Terminal, all: readonly Subscription[]): Iterable<Line> {
   const { say } = terminal
-  if (all.length === 0) return yield say`No subscriptions.`
+  const headings = [say`EVENT`, say`STATE`, say`HEALTH`, say`ENDPOINT`, say`WHY, UNTIL WHEN, WHAT TO DO`]
   const describe = ({ deletionAt, failingSince, failures, areSecretsOurs, deletedBy }: Subscription): string => {
     if (deletedBy !== null) return deletedBy === 'us' ? say`deleted by us` : say`deleted by the portal [averba plan]`
     if (!areSecretsOurs) return say`the portal has other secrets [averba plan]`
@@ -202,12 +202,9 @@ function* formatSubscriptions(terminal: Terminal, all: readonly Subscription[]):
     return say`${failures} failures since ${formatInstant(failingSince)}: the portal deletes it ${until} [recover]`
   }
   const rows = all.map((each): Row => {
-    const style = each.deletedBy === 'portal' || (each.daysLeft ?? 30) <= 7 ? 'red' : each.failingSince && 'yellow'
-    return { cells: [each.evento, each.state, each.health, each.endpoint, describe(each)], ...(style && { style }) }
+    const isSoon = each.deletedBy === 'portal' || (each.daysLeft ?? 30) <= 7
+    const style = isSoon ? 'red' : each.failingSince === null ? undefined : 'yellow'
+    return { cells: [each.evento, each.state, each.health, each.endpoint, describe(each)], style }
   })
-  yield* formatTable(
-    terminal,
-    [say`EVENT`, say`STATE`, say`HEALTH`, say`ENDPOINT`, say`WHY, UNTIL WHEN, WHAT TO DO`],
-    rows,
-  )
+  return formatTable(terminal, headings, rows, say`No subscriptions.`)
 }

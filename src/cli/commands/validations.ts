@@ -151,18 +151,18 @@ function traceIdOf(validation: string): string {
   return validation.slice('validation-'.length)
 }
 
-function* formatValidations(
+function formatValidations(
   terminal: Terminal,
   rows: readonly ValidationRow[],
   calls: ReadonlyMap<string, Call>,
 ): Iterable<string | Line> {
   const { say } = terminal
-  if (rows.length === 0) return yield say`No validations.`
+  const headings = [say`ID`, say`STATE`, say`REQUESTED`, say`WHAT TO DO`]
   const table = rows.map((row): Row => {
     const cells = [row.id, row.state, formatInstant(row.requested_at), describeNext(say, row, calls)]
-    return { cells, ...(row.state === 'inconclusive' && { style: 'red' as const }) }
+    return { cells, style: row.state === 'inconclusive' ? 'red' : undefined }
   })
-  yield* formatTable(terminal, [say`ID`, say`STATE`, say`REQUESTED`, say`WHAT TO DO`], table)
+  return formatTable(terminal, headings, table, say`No validations.`)
 }
 
 function describeNext(

@@ -48,33 +48,31 @@ export const verifyCommand = defineCommand({
     '3 only self-consistent: nothing from outside confirms it.',
   async run(terminal, { key, mark, witness, ...source }, evidence) {
     const known = { ...(key && { keys: readKeyLines(key) }), ...(witness && { witnesses: readKeyLines(witness) }) }
-    const onProgress = createProgress(terminal)
-    const end = (result: Verdict): CommandEnd => {
-      return { result, lines: formatVerdict(terminal.say, result), code: levelCodes[result.level] }
-    }
-    if (evidence === undefined) {
-      const log = await findLog(source)
-      return end(await verifyLog({ ...log, ...known, onProgress, ...(mark !== undefined && { mark }) }))
-    }
-    const { config, store, keys, rootKeyFrom } = source
-    rejectOptions({ '--config': config, '--store': store, '--keys': keys, '--root-key-from': rootKeyFrom }, option => ({
-      cannot: `Cannot use ${option} with a bundle or a proof: it is for a log`,
-      hint: 'Give --key with the verifier key line of the log: a bundle is verified without its keyring',
-    }))
-    const proof = readProof(evidence)
-    if (proof !== undefined) {
-      const hint = 'To compare a log with a checkpoint that was kept, verify the store or an export of it'
-      rejectOptions({ '--mark': mark }, option => ({
-        ...{ cannot: `Cannot verify a proof with ${option}: it is for a whole log`, hint },
+    if (evidence !== undefined) {
+      const { config, store, keys, rootKeyFrom } = source
+      const ofLog = { '--config': config, '--store': store, '--keys': keys, '--root-key-from': rootKeyFrom }
+      rejectOptions(ofLog, option => ({
+        cannot: `Cannot use ${option} with a bundle or a proof: it is for a log`,
+        hint: 'Give --key with the verifier key line of the log: a bundle is verified without its keyring',
       }))
-      return verifyProof(terminal.say, proof, parseKeyOptions(key), parseKeyOptions(witness))
+      const proof = readProof(evidence)
+      if (proof !== undefined) {
+        const hint = 'To compare a log with a checkpoint that was kept, verify the store or an export of it'
+        rejectOptions({ '--mark': mark }, option => ({
+          ...{ cannot: `Cannot verify a proof with ${option}: it is for a whole log`, hint },
+        }))
+        return verifyProof(terminal.say, proof, parseKeyOptions(key), parseKeyOptions(witness))
+      }
+      if (!statSync(evidence, { throwIfNoEntry: false })?.isDirectory()) {
+        throw new AverbaError('INVALID_INPUT', `Cannot verify "${evidence}": it is neither a bundle nor a proof`, {
+          hint: nameLog('verify', evidence),
+        })
+      }
     }
-    if (!statSync(evidence, { throwIfNoEntry: false })?.isDirectory()) {
-      throw new AverbaError('INVALID_INPUT', `Cannot verify "${evidence}": it is neither a bundle nor a proof`, {
-        hint: nameLog('verify', evidence),
-      })
-    }
-    return end(await verifyLog({ store: evidence, ...known, onProgress, ...(mark !== undefined && { mark }) }))
+    const log = evidence === undefined ? await findLog(source) : { store: evidence }
+    const onProgress = createProgress(terminal)
+    const result = await verifyLog({ ...log, ...known, onProgress, ...(mark !== undefined && { mark }) })
+    return { result, lines: formatVerdict(terminal.say, result), code: levelCodes[result.level] }
   },
 })
 
