@@ -21,9 +21,7 @@ test('the JSON of many at once is the same in every language, and its lines are 
     { id: 'a', status: 'recorded', outcome: pending },
     { id: 'b', status: 'failed', code: 'OUTCOME', outcome: declined },
   ] as const
-  const [english, portuguese] = (['en', 'pt-BR'] as const).map(language =>
-    describeDone(createSay(language), done, 'call'),
-  )
+  const [english, portuguese] = (['en', 'pt-BR'] as const).map(each => describeDone(createSay(each), done, 'call'))
   expect(english?.result).toEqual({
     done: [
       { id: 'a', status: 'recorded', detail: 'recorded, and not sent yet' },

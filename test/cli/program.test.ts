@@ -3,18 +3,13 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { expect, test } from 'vitest'
-import { averba, countStarts, expectOutput, newProgram } from '../support/command-line.ts'
+import { averba, countStarts, expectFailure, expectOutput, newProgram } from '../support/command-line.ts'
 import { configFile } from '../support/config-file.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-test('an unknown command is refused with a suggestion and without a stack', async () => {
-  const { code, err } = await averba('rebuidl')
-  expect(code).toBe(1)
-  expect(err).toMatch(/unknown command 'rebuidl'\n.*rebuild/)
-  expect(err).not.toMatch(/^\s+at /m)
-})
-
-test('a missing argument is refused with the way to the help', async () => {
+test('an unknown command is refused with a suggestion, and a missing argument with the way to the help', async () => {
+  const { err: unknown } = await expectFailure(averba('rebuidl'), /unknown command 'rebuidl'\n.*rebuild/)
+  expect(unknown).not.toMatch(/^\s+at /m)
   const missing = "Cannot use the command line: missing required argument 'file'"
   const err = `INVALID_INPUT: ${missing}\naverba backup --help shows what it takes\n`
   expect(await averba('backup')).toEqual({ code: 1, out: '', err })
@@ -117,9 +112,7 @@ test('a shell completes commands, subcommands and options', async () => {
   for (const shell of ['bash', 'zsh', 'fish'])
     await expectOutput(averba('completion', shell), 'averba completion words')
   expect(await averba('completion', 'cmd')).toMatchObject({ code: 1 })
-})
-
-test('bash completes with the printed script', async () => {
+  // The script of bash is run.
   const { out: script } = await averba('completion', 'bash')
   const main = resolve(import.meta.dirname, '../../src/cli/main.ts')
   const run = `averba() { "${process.execPath}" --conditions=averba-source "${main}" "$@"; }

@@ -8,26 +8,22 @@ import { makeSampleStore } from '../support/sample-store.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
 
 test('a terminal shows a bar until the work is done; other outputs show nothing', () => {
-  const written: string[] = []
-  const stderr = (isTTY: boolean) =>
-    Object.assign(
-      new PassThrough().on('data', chunk => written.push(String(chunk))),
-      { isTTY },
-    )
-  const show = createProgress({ stderr: stderr(true) })
-  for (const done of [0, 1, 250, 251, 999, 1_000]) show('consents', done, 1_000)
-  expect(written).toEqual([
+  const shownBy = (isTTY: boolean, what: string, counts: readonly number[], end: number) => {
+    const written: string[] = []
+    const show = createProgress({
+      stderr: Object.assign(new PassThrough(), { isTTY, write: written.push.bind(written) }),
+    })
+    for (const done of counts) show(what, done, end)
+    return written
+  }
+  expect(shownBy(true, 'consents', [0, 1, 250, 251, 999, 1_000], 1_000)).toEqual([
     '\r\x1b[K[------------------------]   0 % consents',
     '\r\x1b[K[######------------------]  25 % consents',
     '\r\x1b[K[#######################-]  99 % consents',
     '\r\x1b[K',
   ])
-  written.length = 0
-  createProgress({ stderr: stderr(true) })('backup', 0, 0)
-  expect(written).toEqual(['\r\x1b[K'])
-  written.length = 0
-  createProgress({ stderr: stderr(false) })('consents', 1, 2)
-  expect(written).toEqual([])
+  expect(shownBy(true, 'backup', [0], 0)).toEqual(['\r\x1b[K'])
+  expect(shownBy(false, 'consents', [1], 2)).toEqual([])
 })
 
 test('a copy that a signal ends leaves no file behind', async () => {

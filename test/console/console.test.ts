@@ -176,19 +176,13 @@ test('an act that is not known yet is not called done, and a form that is sent t
   expect(other.status).toBe(403)
 })
 
-test('states are in the language of the page, also in the choices, which select by the name of the view', async () => {
+test('states, rows, checks and changes are in the words of the page, not by the names of columns and codes', async () => {
   const { world } = await createReportedWorld()
   const { get } = consoleOf(world, { language: 'pt-BR' })
-  const { text } = await get('/notifications?state=handled')
-  expect(text).toContain('<option value="handled" selected>tratada</option>')
-  expect((await get('/notifications')).text).toContain('<div>recebida</div>')
-  expect(text).not.toMatch(/>(handled|parked|failing)</)
+  const { text: handled } = await get('/notifications?state=handled')
+  expect(handled).toContain('<option value="handled" selected>tratada</option>')
+  expect(handled).not.toMatch(/>(handled|parked|failing)</)
   expect((await get('/subscriptions')).text).toMatch(/<div>ativa</)
-})
-
-test('rows, checks and changes are shown in words, not by the names of columns and codes', async () => {
-  const { world } = await createReportedWorld()
-  const { get } = consoleOf(world, { language: 'pt-BR' })
   const events = await Array.fromAsync(world.averba.log.read())
   for (const kind of ['subject', 'consent', 'validation', 'notification', 'subscription']) {
     const stream = events.find(event => event.stream.startsWith(`${kind}-`))?.stream
@@ -203,7 +197,9 @@ test('rows, checks and changes are shown in words, not by the names of columns a
   const { text: overview } = await get('/')
   expect(overview).toContain('<div>Eliminações</div>')
   expect(overview).not.toMatch(/<div>(store|erasures|followers)</)
-  expect((await get('/notifications')).text).not.toContain('não consta')
+  const { text: notifications } = await get('/notifications')
+  expect(notifications).toContain('<div>recebida</div>')
+  expect(notifications).not.toContain('não consta')
 })
 
 test('text that others have named is shown as it is, also where it has the name of something of ours', async () => {

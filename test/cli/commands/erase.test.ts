@@ -40,9 +40,8 @@ test('averba erase refuses a --backups-kept that is not a number, and does not t
 test('averba erase repeated with its --keep prints the receipt, and without it erases the rest', async () => {
   const store = await makeSampleStore(2)
   const keep = ['--keep', 'validation.result']
-  const first = JSON.parse(
-    (await averbaWith(`${samples.cpf}\n`, 'erase', '--store', store, ...asked, ...keep, '--json')).out,
-  )
+  const { out } = await averbaWith(`${samples.cpf}\n`, 'erase', '--store', store, ...asked, ...keep, '--json')
+  const first = JSON.parse(out)
   expect(first.keeps).toEqual(['validation.result'])
   const others = '--actor agent-7 --requester pedido-4712 --legal-basis x'.split(' ')
   const again = ['erase', '--store', store, '--subject', first.subject, ...others]
@@ -64,8 +63,7 @@ test('the errors of averba erase hold no personal data', async () => {
     ['INVALID_INPUT', samples.cpf, store, '--keep', 'everything'],
   ] as const) {
     const erasing = averbaWith(cpf && `${cpf}\n`, 'erase', '--store', path, ...asked, ...more)
-    expect((await expectFailure(erasing, new RegExp(`^${code}:`))).err).not.toMatch(
-      /52998224725|12345678900|25774435016/,
-    )
+    const { err } = await expectFailure(erasing, new RegExp(`^${code}:`))
+    expect(err).not.toMatch(/52998224725|12345678900|25774435016/)
   }
 })

@@ -70,10 +70,8 @@ test('a stuck call is found, explained, released, parked and given up, while ano
   expect(rows).toMatchObject([{ id: 'order-2' }, { id: 'order-1' }])
   expect(rows.at(-1).call).toEqual(calls.find(({ id }: { id: string }) => id === effect))
   expect(validations).toMatch(new RegExp(`order-1 +requested +\\S+Z +${effect}: for a process that .* \\[retry, park`))
-  const shown = await expectOutput(
-    run(`effects show ${effect}`),
-    /validatePerson\nstate +deferred\nwaits +for a process/,
-  )
+  const waits = /validatePerson\nstate +deferred\nwaits +for a process/
+  const shown = await expectOutput(run(`effects show ${effect}`), waits)
   expect(shown.out).not.toContain('Maria')
 
   // Without --actor nobody would be accountable.
@@ -212,10 +210,8 @@ test('a validation that may have been paid is shown by status and by its list, a
   expect(shown.out).toMatch(/^order-1\nstate +resolved: not charged\nrequested +\S+Z\nended +\S+Z\n/)
   expect(shown.out).not.toContain('Maria')
   expect(await read('validations show order-1')).toMatchObject(resolved)
-  const inPortuguese = await run('validations show order-1 --lang pt-BR')
-  expect(inPortuguese.out).toMatch(
-    /^order-1\nestado +resolved: não cobrada\npedida .*\nterminou [\s\S]*lacrado: --data o mostra\n$/,
-  )
+  const inPortuguese = /^order-1\nestado +resolved: não cobrada\npedida .*\nterminou [\s\S]*lacrado: --data o mostra\n$/
+  await expectOutput(run('validations show order-1 --lang pt-BR'), inPortuguese)
   const seen = await run(`validations show order-1 --data ${by} --purpose`, 'ticket 12')
   expect(seen.out).toContain('Maria')
   expect(await eventsOf(world, 'reveal.recorded')).toMatchObject([{ actor, data: { purpose: 'ticket 12' } }])
@@ -361,16 +357,9 @@ test('a command that only looks leaves a missing mark missing, and says so in wo
   await world.averba.close()
   rmSync(`${store}.mark`)
   const warned = 'ERROR: the high-water mark is missing: find out who changed it, since a rollback goes unnoticed'
-  const looks = [
-    'status',
-    'log',
-    'followers list',
-    'effects list',
-    'validations list',
-    'notifications list',
-    'consents list',
-  ]
-  for (const look of [...looks, 'subscriptions list', 'show subject-nobody', 'effects retry x/1/0 --dry-run'])
+  const lists = ['followers', 'effects', 'validations', 'notifications', 'consents', 'subscriptions']
+  const looks = ['status', 'log', ...lists.map(each => `${each} list`), 'show subject-nobody']
+  for (const look of [...looks, 'effects retry x/1/0 --dry-run'])
     expect((await run(look)).err, look).toContain(`${warned} (ROLLED_BACK)\n`)
   const inPortuguese = 'ERRO: a marca falta: descubra quem a alterou, pois um retrocesso passa despercebido'
   expect((await run('status --lang pt-BR')).err).toBe(`${inPortuguese} (ROLLED_BACK)\n`)

@@ -242,21 +242,16 @@ test.each([
   expect(await averba('simulate', option, value)).toEqual({ out: '', ...failedWith(words) })
 })
 
-test('averba simulate stops cleanly on a signal, and deletes its keys', async () => {
-  const { stop, addresses } = await start()
+test('averba simulate stops on a signal while a request is under way, and deletes its keys', async () => {
+  const { stop, control, ask, list, addresses } = await start()
   expect(existsSync(addresses.consentService.key)).toBe(true)
-  expect(await stop('SIGINT')).toMatchObject({ code: 0, err: '' })
-  await expect(fetch(`${addresses.control.baseUrl}/requests`)).rejects.toThrow('fetch failed')
-  expect(existsSync(addresses.consentService.key)).toBe(false)
-})
-
-test('averba simulate stops on a signal while a request is under way', async () => {
-  const { stop, control, ask, list } = await start()
   await control('/faults', { kind: 'delay', ms: 3_600_000 })
   const waiting = ask(list).catch(() => 'cut')
   await expect.poll(async () => (await control('/requests')).body.length).toBe(1)
-  expect((await stop('SIGTERM')).code).toBe(0)
+  expect(await stop('SIGTERM')).toMatchObject({ code: 0, err: '' })
   expect(await waiting).toBe('cut')
+  await expect(fetch(`${addresses.control.baseUrl}/requests`)).rejects.toThrow('fetch failed')
+  expect(existsSync(addresses.consentService.key)).toBe(false)
 })
 
 test('a seed makes ids, tokens and random faults repeatable', async () => {

@@ -19,15 +19,13 @@ test('a bundle is verified by averba: self-consistent alone, held with a kept ch
   expect(verdict).toMatchObject({ level: 'held', faults: [], erasedParts: 0 })
   expect(verdict.unproven.join(' ')).not.toContain('That its key is')
   expect((await verifyLog({ store })).root).toBe(verdict.root)
+  await expectFailure(averba('verify', temporaryFolder()), /^NOT_OURS: .* holds no export of a log\n/)
+  await expectFailure(averba('export', '--store', store, '--dir', bundle), 'INVALID_INPUT')
 })
 
 test('a replay says how much it repeated, and one of nothing has not succeeded', async () => {
   await expectOutput(averba('replay', '--store', store), 'All results are equal')
-  await expectOutput(
-    averba('replay', '--store', store, '--until', '0'),
-    'Nothing was repeated: look at --until and --against.',
-    1,
-  )
+  await expectOutput(averba('replay', '--store', store, '--until', '0'), 'Nothing was repeated: look at --until', 1)
 })
 
 test.each(forgeries)('a bundle is broken with %s', async (_, file, change) => {
@@ -56,11 +54,6 @@ test.each(['parts.ndjson', 'key'])('a bundle whose %s cannot be read gives an er
   const error = { code: 'STORE_UNSAFE', message: expect.stringContaining(`${file}": EISDIR`) }
   await expect(verifyLog({ store: dir })).rejects.toMatchObject(error)
   await expectFailure(averba('verify', dir), /^STORE_UNSAFE: /)
-})
-
-test('a bundle is reported as missing in another folder, and does not overwrite another one', async () => {
-  await expectFailure(averba('verify', temporaryFolder()), /^NOT_OURS: .* holds no export of a log\n/)
-  await expectFailure(averba('export', '--store', store, '--dir', bundle), 'INVALID_INPUT')
 })
 
 test('averba verify reports the level of a store, with its exit code, and what is not proven', async () => {
