@@ -4,7 +4,7 @@ import { type Columns, showInstant, showTable } from '../pages/document.ts'
 import { type Html, html } from '../pages/html.ts'
 import { actForm, choice, field, filterForm, knownAtForm, linkToStream, type Page, readKnownAt } from './page.ts'
 import { showHandlers } from './row.ts'
-import { takeFirst } from './take-first.ts'
+import { takeFirst } from './stream-row.ts'
 
 const rowsPerPage = 50
 const deletionDays = 30

@@ -5,7 +5,7 @@ import { type Html, html } from '../pages/html.ts'
 import { machineNames } from './chart.ts'
 import { choice, field, filterForm, linkToStream, type Page, readKnownAt } from './page.ts'
 import { showCell } from './row.ts'
-import { takeFirst } from './take-first.ts'
+import { takeFirst } from './stream-row.ts'
 
 const rowsPerPage = 50
 

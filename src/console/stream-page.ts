@@ -7,8 +7,7 @@ import { machineNames, showChart } from './chart.ts'
 import { actsOn, describeWaiting } from './lists.ts'
 import { actForm, knownAtForm, type Page, readKnownAt, required } from './page.ts'
 import { hasSealed, showCell } from './row.ts'
-import { findStreamRow, type StreamRow } from './stream-row.ts'
-import { openCallsOf, takeFirst } from './take-first.ts'
+import { findStreamRow, openCallsOf, type StreamRow, takeFirst } from './stream-row.ts'
 
 const eventsShown = 200
 

@@ -1,4 +1,4 @@
-import { type Averba, AverbaError, type RecordSelector, type Views } from '../index.ts'
+import { type Averba, AverbaError, type Call, type RecordSelector, type Views } from '../index.ts'
 import { idOfStream, isStreamOf, streamOf } from '../vocabulary/names.ts'
 
 /** The views that have a row for each stream of a kind. Their key has the name of the kind. */
@@ -43,4 +43,23 @@ export async function requireConsent({ consents }: Averba, name: string): Promis
   })
   if (found) return { subject: found.subject, id: found.id }
   throw new AverbaError('SUBJECT_ERASED', 'Cannot find the consent: its data subject was erased')
+}
+
+/** Reads the first items of a list that are wanted, and no further. */
+export async function takeFirst<T>(
+  all: AsyncIterable<T>,
+  count: number,
+  isWanted: (item: T) => boolean = () => true,
+): Promise<T[]> {
+  const taken: T[] = []
+  for await (const each of all) {
+    if (isWanted(each)) taken.push(each)
+    if (taken.length >= count) break
+  }
+  return taken
+}
+
+/** The calls of a stream that have not ended. */
+export function openCallsOf(effects: Averba['effects'], stream: string): Promise<Call[]> {
+  return takeFirst(effects.list({ state: 'open' }), Number.POSITIVE_INFINITY, call => call.stream === stream)
 }

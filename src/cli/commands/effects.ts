@@ -1,4 +1,4 @@
-import { takeFirst } from '../../console/take-first.ts'
+import { takeFirst } from '../../console/stream-row.ts'
 import { type Averba, AverbaError, type Call, type CallDetail } from '../../index.ts'
 import { describeState } from '../../pages/describe.ts'
 import { getLanguageWords } from '../../pages/words.ts'

@@ -1,4 +1,4 @@
-import { openCallsOf, takeFirst } from '../../console/take-first.ts'
+import { openCallsOf, takeFirst } from '../../console/stream-row.ts'
 import { type Averba, type Events, type Recorded, systemClock } from '../../index.ts'
 import { describeEvent } from '../../pages/describe.ts'
 import { getLanguageWords } from '../../pages/words.ts'

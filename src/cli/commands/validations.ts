@@ -1,4 +1,4 @@
-import { takeFirst } from '../../console/take-first.ts'
+import { takeFirst } from '../../console/stream-row.ts'
 import { type Averba, AverbaError, type Call, type Views } from '../../index.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import { defineCommand, defineGroup } from '../command.ts'
