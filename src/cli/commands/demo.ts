@@ -98,7 +98,11 @@ async function runDemo(terminal: Terminal, dir?: string) {
 /** Returns the path of a new log: an existing log would refer to other services. */
 function createStorePath(dir = mkdtempSync(join(tmpdir(), 'averba-demo-'))): string {
   const store = join(resolve(dir), 'averba.sqlite')
-  if (!existsSync(dir)) mkdirSync(dir)
+  try {
+    if (!existsSync(dir)) mkdirSync(dir)
+  } catch (cause) {
+    throw new AverbaError('STORE_UNSAFE', `Cannot make the folder "${dir}"`, { cause })
+  }
   if (!existsSync(store)) return store
   const hint = 'Name another folder'
   throw new AverbaError('INVALID_INPUT', `Cannot create the log "${store}": it exists already`, { hint })

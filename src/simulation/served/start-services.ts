@@ -47,17 +47,17 @@ export interface ServicesOptions {
   readonly name?: string | undefined
 }
 
-const optionNames: readonly (keyof ServicesOptions)[] = [
-  'clock',
-  'entropy',
-  'policies',
-  'faults',
-  'deliverFrom',
-  'port',
-  'saved',
-  'host',
-  'name',
-]
+const optionNames: Readonly<Record<keyof ServicesOptions, true>> = {
+  clock: true,
+  entropy: true,
+  policies: true,
+  faults: true,
+  deliverFrom: true,
+  port: true,
+  saved: true,
+  host: true,
+  name: true,
+}
 
 /**
  * Starts the four services as HTTPS servers, with certificates created for this run.
@@ -67,7 +67,7 @@ const optionNames: readonly (keyof ServicesOptions)[] = [
  */
 export async function startServices(options: ServicesOptions = {}) {
   requireNode()
-  checkKnownNames(options, optionNames, { noun: 'option', code: 'MISCONFIGURED' })
+  checkKnownNames(options, Object.keys(optionNames), { noun: 'option', code: 'MISCONFIGURED' })
   const {
     clock = systemClock,
     entropy = systemEntropy,

@@ -67,15 +67,15 @@ export const hosts = {
   portal: 'portal.exemplo.br',
 } as const
 
-const optionNames: readonly (keyof WorldOptions)[] = [
-  'seed',
-  'store',
-  'averba',
-  'policies',
-  'faults',
-  'intercept',
-  'crashAt',
-]
+const optionNames: Readonly<Record<keyof WorldOptions, true>> = {
+  seed: true,
+  store: true,
+  averba: true,
+  policies: true,
+  faults: true,
+  intercept: true,
+  crashAt: true,
+}
 
 const portalAddress = '161.148.0.1'
 const receiverUrl = 'https://receptor.exemplo.br/averba'
@@ -156,7 +156,7 @@ export async function simulate(options: WorldOptions = {}): Promise<World> {
 function checkWorldOptions(options: WorldOptions): void {
   const { seed = 1 } = options
   const more = '; options of the engine go into averba'
-  checkKnownNames(options, optionNames, { noun: 'option', code: 'MISCONFIGURED', more })
+  checkKnownNames(options, Object.keys(optionNames), { noun: 'option', code: 'MISCONFIGURED', more })
   if (!Number.isSafeInteger(seed) || seed < 0)
     throw new AverbaError('MISCONFIGURED', 'Cannot use the seed: it must be a whole number, 0 or more')
 }

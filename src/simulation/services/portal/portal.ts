@@ -112,7 +112,7 @@ function addCreateAndListRoutes(
   { duplicateEvent = 'refuse' }: PortalPolicies,
 ): void {
   app.post(path, async context => {
-    const { data } = subscribeRequestSchema.safeParse(await context.req.json().catch(() => undefined))
+    const { data } = subscribeRequestSchema.safeParse(await parseJsonBody(context))
     if (!data || !fitsHeaders(data)) return portalError(422, 'CAMPO', 'Campo ausente ou inválido')
     const { evento, endpoint, chaveSecreta, chaveAutenticacao } = data
     if (parseSecureUrl(endpoint)?.port !== '') return portalError(422, 'ENDPOINT', 'Use https na porta 443')
@@ -144,7 +144,7 @@ function addChangeAndDeleteRoutes(
       const own = subscriptions.ofUser(context.get('user'))
       const found = own.find(each => isActive(each) && String(each.id) === context.req.param('id'))
       if (!found) return portalError(404, 'ASSINATURA', 'Assinatura não encontrada')
-      const { data } = schema.safeParse(await context.req.json().catch(() => undefined))
+      const { data } = schema.safeParse(await parseJsonBody(context))
       if (data && (data.id === found.id || differingId === 'path')) return act(context, found, data)
       return portalError(422, 'CAMPO', 'Campo inválido')
     }
@@ -238,6 +238,10 @@ function parseDay(text: string): string | undefined {
   const date = new Date(`${day}T00:00:00Z`)
   const isDay = day !== text && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day)
   return isDay ? day : undefined
+}
+
+function parseJsonBody(context: Context): Promise<unknown> {
+  return context.req.json().catch(() => undefined)
 }
 
 /** Answers the portal's publicly known error body; the contract shows none. */
