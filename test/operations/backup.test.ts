@@ -33,16 +33,6 @@ async function backedUp() {
   return { store, backup, other, keys: `${store}.keys` }
 }
 
-test('a restore takes no file that another process is making its log in', async () => {
-  const { backup, other, keys } = await backedUp()
-  const opened = await openSqlite(other)
-  await opened.emptyJournal()
-  await refuses('INVALID_INPUT', restoreStore({ backup, store: other, keys }))
-  await refuses('NOT_FOUND', backupStore({ store: other, to: temporaryStore() }))
-  await opened.close()
-  expect(await restoreStore({ backup, store: other, keys })).toMatchObject({ store: other })
-})
-
 test('neither backup nor restore overwrites a file, or leaves one when it fails', async () => {
   const store = await makeSampleStore(2)
   const folder = dirname(store)
@@ -80,6 +70,11 @@ test('a lost log is reported, opening it creates no file, and an empty file allo
   expect(statSync(store).size).toBe(4_096)
   await refuses('NOT_FOUND', diagnoseStore({ store }))
   await refuses('KEYS_MISMATCH', openAverba({ store }))
+  // Another process may be making its log in it.
+  const opened = await openSqlite(store)
+  await opened.emptyJournal()
+  await refuses('INVALID_INPUT', restoreStore({ backup, store }))
+  await opened.close()
   await restoreStore({ backup, store })
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
   loseStore(store)

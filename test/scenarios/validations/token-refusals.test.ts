@@ -49,29 +49,26 @@ test.each<[string, number, string]>([
   ['400 without words', 400, html],
   ['403 of a firewall', 403, html],
   ['407', 407, ''],
-])(
-  'an answer of a proxy at the token address (%s) locks nothing and is retried more and more rarely',
-  async (_, status, body) => {
-    const { world, validate, state, asked, lines, check } = await givenAnswer(status, body)
-    const reason = expect.stringMatching(/^no token: (SERVICE_MISDIRECTED|PROXY_REFUSED): .*\b4\d\d\b/)
-    expect(await validate('v1')).toMatchObject({ status: 'deferred', reason })
-    // After 1, 2, 4, 8 minutes, and then every quarter of an hour: to its end only once.
-    const [hours, least, most] = status === 404 ? [6, 25, 29] : [1, 6, 8]
-    await passTime(world, minuteMs, hours * 60)
-    expect(asked()).toBeGreaterThanOrEqual(least)
-    expect(asked()).toBeLessThanOrEqual(most)
-    const said = lines.filter(line => line.message.includes('somebody else answers'))
-    expect(said).toMatchObject([{ error: status === 407 ? 'PROXY_REFUSED' : 'SERVICE_MISDIRECTED' }])
-    const found = await check()
-    const advice = status === 407 ? 'check address, user name and password of the proxy' : 'correct its address'
-    expect(found).toMatchObject({ ok: false, detail: expect.stringContaining(advice) })
-    state.isMended = true
-    await world.averba.effects.retry(/"(.*)"/.exec(found?.detail ?? '')?.[1] ?? '')
-    await passTime(world, 60 * minuteMs)
-    expect(await validate('v1')).toMatchObject({ status: 'settled' })
-    expect(await check()).toMatchObject({ ok: true })
-  },
-)
+])('a proxy’s answer (%s) locks nothing and is retried more and more rarely', async (_, status, body) => {
+  const { world, validate, state, asked, lines, check } = await givenAnswer(status, body)
+  const reason = expect.stringMatching(/^no token: (SERVICE_MISDIRECTED|PROXY_REFUSED): .*\b4\d\d\b/)
+  expect(await validate('v1')).toMatchObject({ status: 'deferred', reason })
+  // After 1, 2, 4, 8 minutes, and then every quarter of an hour: to its end only once.
+  const [hours, least, most] = status === 404 ? [6, 25, 29] : [1, 6, 8]
+  await passTime(world, minuteMs, hours * 60)
+  expect(asked()).toBeGreaterThanOrEqual(least)
+  expect(asked()).toBeLessThanOrEqual(most)
+  const said = lines.filter(line => line.message.includes('somebody else answers'))
+  expect(said).toMatchObject([{ error: status === 407 ? 'PROXY_REFUSED' : 'SERVICE_MISDIRECTED' }])
+  const found = await check()
+  const advice = status === 407 ? 'check address, user name and password of the proxy' : 'correct its address'
+  expect(found).toMatchObject({ ok: false, detail: expect.stringContaining(advice) })
+  state.isMended = true
+  await world.averba.effects.retry(/"(.*)"/.exec(found?.detail ?? '')?.[1] ?? '')
+  await passTime(world, 60 * minuteMs)
+  expect(await validate('v1')).toMatchObject({ status: 'settled' })
+  expect(await check()).toMatchObject({ ok: true })
+})
 
 test('a token address that answers 200 with a page is red after five attempts', async () => {
   const { world, validate, asked, check } = await givenAnswer(200, html)

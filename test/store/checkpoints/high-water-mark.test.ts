@@ -56,7 +56,6 @@ describe('a log is not opened', () => {
     expect((await verifyLog({ store: other })).level).toBe('broken')
   })
 
-  // A damaged one: checking.test.ts.
   test('with a mark of another log', async () => {
     const store = temporaryStore()
     await (await openAverba({ store })).close()
