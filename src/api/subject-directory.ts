@@ -23,8 +23,8 @@ export function toSubjectRef(kept: string): SubjectRef {
 export type SubjectSelector = { readonly cpf: string } | { readonly subject: SubjectRef }
 
 /**
- * Checks that a selector has either a CPF or a ref: both could name two persons. If it may have more `members`, it has
- * no others, since a misspelled one would be ignored, and an `id` among them is there. Throws `INVALID_INPUT`.
+ * Checks that a selector has either a CPF or a ref: both could name two persons. An `id` among its `members` is there.
+ * If it may have more, it has no others, since a misspelled one would be ignored. Throws `INVALID_INPUT`.
  */
 export function checkSelector(selector: SubjectSelector, ...members: readonly string[]): void {
   // Untyped callers may pass anything.
@@ -32,7 +32,7 @@ export function checkSelector(selector: SubjectSelector, ...members: readonly st
   const object: { cpf?: unknown; subject?: unknown; id?: unknown } =
     typeof given === 'object' && given !== null ? given : {}
   const { cpf, subject, id } = object
-  if (members.length > 0)
+  if (members.some(each => each !== 'id'))
     checkKnownNames(object, [...selectorNames, ...members], { noun: 'member', of: 'the selector' })
   if (members.includes('id')) checkText(id, "record's id", recordIdMax)
   if (cpf === undefined && subject === undefined) {

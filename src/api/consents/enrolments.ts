@@ -56,8 +56,8 @@ export function createEnrolments(context: ApiContext): Enrolments {
   const { commands, subjects } = context
 
   const enrolments: Enrolments = {
-    async enrol(who, { syncEveryMs = who.syncEveryMs, ...ask } = {}) {
-      const cpf = checkEnrollee({ cpf: who.cpf, syncEveryMs })
+    async enrol(who, { syncEveryMs = who?.syncEveryMs, ...ask } = {}) {
+      const cpf = checkEnrollee({ cpf: who?.cpf, syncEveryMs })
       const everyMs = syncEveryMs ?? context.options.consentService?.syncEveryMs
       const input = { method: 'consents.enrol', cpf, ...(syncEveryMs !== undefined && { syncEveryMs }) }
       const createRequest = async () => {

@@ -116,7 +116,7 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
       const { ageMaxMs } = selector
       if (at !== undefined) await checkNotFuture(context, at, 'at')
       checkAge(ageMaxMs)
-      const subject = await subjects.find(selector, 'id')
+      const subject = await subjects.find(selector, 'id', 'ageMaxMs')
       if (knownAt === undefined) {
         return currentStanding(await refresh(subject, selector.id, ageMaxMs, { at }), ageMaxMs, at)
       }
@@ -134,7 +134,7 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
       checkBasis(basis)
       const { id, ageMaxMs } = selector
       checkAge(ageMaxMs)
-      const subject = await subjects.find(selector, 'id')
+      const subject = await subjects.find(selector, 'id', 'ageMaxMs')
       const { purpose, legalBasis } = basis
       const input = { method: 'consents.use', subject, id, ageMaxMs: ageMaxMs ?? null, purpose, legalBasis }
       const recordUse = async (options: CommandOptions, refreshed?: RefreshedHistory): Promise<Standing> => {

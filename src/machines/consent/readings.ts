@@ -129,7 +129,9 @@ function doubt(
   askedAt?: Instant,
   isOld = false,
 ): readonly ConsentEvent[] {
-  const isKnown = held.isUncertain && caution(status) <= caution(held.shown === 'unreadable' ? null : held.shown)
+  const { isUncertain, shown } = held
+  // What can be read again says more than what could not.
+  const isKnown = isUncertain && (shown === 'unreadable' ? status === null : caution(status) <= caution(shown))
   if (isKnown) return readAgain(held)
   return [{ ...seen({ status, askedAt, isOld }), ...readOnce(held) }]
 }
@@ -155,7 +157,10 @@ function believed(held: ConsentView, given: FullReading): readonly ConsentEvent[
     held.isEndWanted && !moves.some(({ data }) => isWantedEnd({ ...held, isLost: held.lostAt !== null }, data))
   // An end that an earlier reading had shown is the wanted one only now.
   const isConfirmed = held.isUncertain || (isWanted && !isOpen(status))
-  const ends = moves.length === 0 && isConfirmed ? [confirmed(status)] : []
+  // An old reading showed its end, which did not end the change then.
+  const isMade = isOutcomeUnknown(held) && unmade.length === 0
+  const resolved = isMade && held.change === 'lost' ? resolution(status === held.asked) : {}
+  const ends = moves.length === 0 && (isConfirmed || isMade) ? [{ ...confirmed(status), ...resolved }] : []
   const isDue = unmade.length > 0 || (isWanted && isDueFrom(held, status))
   const asking = isDue ? askAgain(held, { status, since: timeOf(given), askedAt }) : []
   const isGivenUp = held.asked === 'ATIVO' && status === 'PENDENTE' && asking.length === 0
@@ -299,16 +304,16 @@ function appeared(held: ConsentView, given: ListedConsent): readonly ConsentEven
   const whose = { ...held, consent, subject }
   // A list alone reopens no end: what showed it counts until a full reading.
   const isReopened = isVanished && !isOpen(reading.status) && isOpen(given.status)
-  // Only a full reading shows whether somebody approved it after its end was asked for.
-  const isDue = held.isUncertain || isReopened || (held.isEndWanted && isOpen(given.status))
-  const effects = isOutcomeUnknown(held) ? readOnce(whose, held.lostAt) : isDue ? readOnce(whose) : {}
   const isResolved = held.change === 'lost' && endsOpenChange(held, { status: given.status })
+  const isAwaited = isOutcomeUnknown(held) && !isResolved
+  // Only a full reading shows whether somebody approved it after its end was asked for.
+  const isDue = isAwaited || held.isUncertain || isReopened || (held.isEndWanted && isOpen(given.status))
   const event: ConsentEvent = {
     ...{ type: 'consent.appeared', data, ...(isVanished && { anomaly: 'it had vanished' }) },
-    ...(isResolved ? resolution(given.status === held.asked) : effects),
+    ...(isResolved && resolution(given.status === held.asked)),
+    ...(isDue && readOnce(whose, isAwaited ? held.lostAt : null)),
   }
-  const end = seen({ status: reading.status, askedAt: statusAt ?? undefined })
-  return isReopened ? [event, { ...end, ...(isResolved && effects) }] : [event]
+  return isReopened ? [event, seen({ status: reading.status, askedAt: statusAt ?? undefined })] : [event]
 }
 
 function described(

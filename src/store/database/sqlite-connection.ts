@@ -130,9 +130,12 @@ export class SqliteConnection implements Connection {
   }
 
   async rewrite(): Promise<boolean> {
-    this.#checkOpen()
+    const attempt = () => {
+      this.#checkOpen()
+      wrapSqliteErrors(this.#path, () => run(this.#database, 'vacuum'), this.#database)
+    }
     try {
-      await retryWhileBusy(() => wrapSqliteErrors(this.#path, () => run(this.#database, 'vacuum'), this.#database))
+      await retryWhileBusy(attempt)
       return true
     } catch (error) {
       // Deno permits the second database that this takes only with all permissions.

@@ -173,7 +173,7 @@ function removeEmptyStore(path: string): void {
     openDatabase(path, {}, database => {
       for (const sql of ['pragma locking_mode = exclusive', 'begin exclusive']) run(database, sql)
       if (classifyFile(database) === 'empty')
-        for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
+        for (const end of ['-shm', '-wal', '']) rmSync(`${path}${end}`, { force: true })
       database.close()
     })
   } catch {

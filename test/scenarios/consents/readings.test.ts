@@ -131,6 +131,8 @@ describe('a history', () => {
       settle, shown REVOGADO known`,
     'that the service refuses leaves the status of the list':
       'details 403, person REVOGADO, list, moves revoked:service, shown REVOGADO known',
+    'that the service refuses ends the doubt of a later expiry, also after an unreadable list':
+      'full, details 403, lists as SUSPENSO, list, lists expiring 2028-11-20T12:00:00.000Z, list, use active',
     'that cannot be read for a day leaves the status of the list: 500': `details 500, ${unreadForADay}`,
     'that cannot be read for a day leaves the status of the list: garbage': `details garbage, ${unreadForADay}`,
     'of a consent whose listed status is unreadable is read again by the next list, even after a day of failures':
