@@ -141,7 +141,10 @@ const subscriptionStates: BothLanguages<string> = {
 /** What a call that has not ended waits for. */
 const waitings: BothLanguages<Waiting['for']> = {
   process: ['venceu: à espera de um processo em funcionamento', 'due, for a process that runs'],
-  otherProcess: ['à espera de um processo configurado para ela', 'for a process that is configured for it'],
+  otherProcess: [
+    'à espera de um processo configurado para o seu serviço e endereço',
+    'for a process that is configured for its service and address',
+  ],
   time: ['até', 'until'],
   answer: ['em andamento', 'under way'],
   release: ['suspensa', 'parked'],
