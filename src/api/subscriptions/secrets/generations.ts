@@ -26,7 +26,8 @@ interface HoldingEvent extends RecordedEvent {
 /** A confirmation by the portal: the position at which the confirmed secrets were requested, and its time. */
 export type ConfirmedEvent = Pick<RecordedEvent, 'position' | 'at'>
 
-interface StreamGenerations {
+interface GenerationState {
+  readonly stream: string
   readonly version: number
   readonly last?: HoldingEvent | undefined
   /** What the portal held before, and until when it is accepted. */
@@ -34,22 +35,19 @@ interface StreamGenerations {
   readonly request?: HoldingEvent | undefined
   /** The request that the last confirmation answers; `undefined` if a list confirmed it. */
   readonly answered?: HoldingEvent | undefined
-}
-
-interface GenerationState extends StreamGenerations {
-  readonly confirmed: ConfirmedEvent | undefined
+  readonly confirmed?: ConfirmedEvent
 }
 
 export type SecretGenerations = ReturnType<typeof createGenerations>
 
 /** Reads from the log which generations of derived secrets are in use; the log has no secrets. */
 export function createGenerations({ store, clock }: Pick<ApiContext, 'store' | 'clock'>) {
-  const streams = new Map<string, StreamGenerations>()
-  const cache = new Map<string, { readonly known: Promise<GenerationState>; readonly at: number }>()
+  const states = new Map<string, GenerationState>()
+  const cache = new Map<string, { readonly known: Promise<GenerationState | undefined>; readonly at: number }>()
 
   /** The current generation: 1 before the first rotation. */
   async function current(evento: string): Promise<number> {
-    return (await read(evento)).last?.data.generation ?? 1
+    return (await read(evento))?.last?.data.generation ?? 1
   }
 
   /**
@@ -58,7 +56,7 @@ export function createGenerations({ store, clock }: Pick<ApiContext, 'store' | '
    * which only we can derive, is accepted too.
    */
   async function accepted(evento: string): Promise<{ current: number; others: HeldEndpoint[] }> {
-    const { last, request, former = [] } = await readCached(evento)
+    const { last, request, former = [] } = (await readCached(evento)) ?? {}
     const isOpen = request && request.position > (last?.position ?? 0)
     const held = [...(last ? [last] : []), ...(isOpen ? [request] : [])].map(heldEndpoint)
     const now = clock.now()
@@ -67,10 +65,10 @@ export function createGenerations({ store, clock }: Pick<ApiContext, 'store' | '
 
   /** The last confirmation by the portal, at most a second old. */
   async function confirmed(evento: string): Promise<ConfirmedEvent | undefined> {
-    return (await readCached(evento)).confirmed
+    return (await readCached(evento))?.confirmed
   }
 
-  function readCached(evento: string): Promise<GenerationState> {
+  function readCached(evento: string): Promise<GenerationState | undefined> {
     const now = clock.now()
     let entry = cache.get(evento)
     if (!entry || !isWithin(ageMaxMs, entry.at, now)) {
@@ -81,40 +79,38 @@ export function createGenerations({ store, clock }: Pick<ApiContext, 'store' | '
     return entry.known
   }
 
-  async function read(evento: string): Promise<GenerationState> {
-    const stream = await findStream(store, 'subscription', evento)
-    const state = stream === undefined ? { version: 0 } : await readStream(stream)
+  /** Reads what is new. An event keeps its stream, also beyond a deletion. */
+  async function read(evento: string): Promise<GenerationState | undefined> {
+    const stream = states.get(evento)?.stream ?? (await findStream(store, 'subscription', evento))
+    if (stream === undefined) return undefined
+    const known = states.get(evento) ?? { stream, version: 0 }
+    const newest = await store.lastVersion(stream)
+    if (newest <= known.version) return known
+    let state: GenerationState = known
+    for await (const event of readEvents(store, { stream, types, fromVersion: known.version + 1 }))
+      state = applyEvent(state, event)
     const { last } = state
-    return { ...state, confirmed: last && { position: await requestPosition(state, last), at: last.at } }
+    state = {
+      ...state,
+      version: Math.max(state.version, newest),
+      ...(last && { confirmed: { position: await requestPosition(state, last), at: last.at } }),
+    }
+    states.set(evento, state)
+    return state
   }
 
   /** The position at which the confirmed secrets were sent: their source may have changed during the call. */
-  async function requestPosition(
-    { answered }: StreamGenerations,
-    { position, settles }: RecordedEvent,
-  ): Promise<number> {
+  async function requestPosition({ answered }: GenerationState, { position, settles }: RecordedEvent): Promise<number> {
     if (!answered || !settles) return position
     const stream = effectStream({ id: settles.effect, position: answered.position })
     const attempt = await store.readLast({ stream, types: ['effect.attempted'] })
     return attempt?.position ?? answered.position
   }
 
-  async function readStream(stream: string): Promise<StreamGenerations> {
-    const known = streams.get(stream) ?? { version: 0 }
-    const newest = await store.readLast({ stream })
-    if (!newest || newest.version <= known.version) return known
-    let state = known
-    for await (const event of readEvents(store, { stream, types, fromVersion: known.version + 1 }))
-      state = applyEvent(state, event)
-    state = { ...state, version: Math.max(state.version, newest.version) }
-    streams.set(stream, state)
-    return state
-  }
-
   return { current, accepted, confirmed }
 }
 
-function applyEvent(state: StreamGenerations, event: Recorded<(typeof types)[number]>): StreamGenerations {
+function applyEvent(state: GenerationState, event: Recorded<(typeof types)[number]>): GenerationState {
   const { version } = event
   switch (event.type) {
     case 'subscription.registered':
