@@ -37,7 +37,7 @@ const areas: Readonly<Record<string, readonly string[]>> = {
   subscriptions: ['notifications'],
   receiver: ['subscriptions', 'notifications'],
   reports: ['consents'],
-  subjects: ['reports', 'notifications'],
+  subjects: ['consents', 'reports', 'notifications'],
   audit: ['subjects', 'reports'],
   health: ['consents', 'subscriptions', 'receiver'],
 }
@@ -219,7 +219,7 @@ test('only tools that run without the keyring, and checks that look at tags them
     ...['api/health/examine.ts', 'operations/backups.ts', 'operations/replay.ts'],
     ...['check-index.ts', 'diagnose.ts', 'verify-store.ts'].map(name => `store/checks/${name}`),
     ...['copy-log.ts', 'export-log.ts', 'restore.ts'].map(name => `store/files/${name}`),
-    ...['store/log/facts.ts', 'store/log/header.ts'],
+    ...['store/log/facts.ts', 'store/log/header.ts', 'store/log/tail.ts'],
   ])
   const made = files.filter(({ text }) => /new HeaderReader\(/.test(text)).map(file => file.path)
   expect(made).toEqual([

@@ -79,7 +79,6 @@ export class DecisionChecker {
 
 /** The states that a stream may be in: for each region, those that its events may have led to. */
 export interface PossibleStates {
-  readonly key: string
   readonly regions: readonly (readonly string[])[]
   /** The next states by event type, for types whose transitions do not depend on the data. */
   readonly next: Map<string, PossibleStates>
@@ -114,7 +113,15 @@ interface CompiledTable {
 /** The transitions by state and event type. Maps, since a log may hold any names. */
 type Moves = ReadonlyMap<string, ReadonlyMap<string, readonly CompiledMove[]>>
 
-/** Compiles a transition table from a log; `undefined` when the value is not one. */
+/** Somebody else's log may have any table: it may keep no verifier busy, nor fill its memory. Ours have half of it. */
+const statesMax = 50
+const movesMax = 20
+const levelsMax = 8
+const stateTextMax = 100
+/** How many sets of possible states are kept: far more than a machine of ours has. */
+const statesKeptMax = 1_000
+
+/** Compiles a transition table from a log; `undefined` when the value is not one, or too large. */
 export function compileMachine(given: unknown) {
   if (!isTable(given)) return undefined
   const { name, version, start, makes } = given
@@ -125,7 +132,8 @@ export function compileMachine(given: unknown) {
     const key = regions.map(states => states.join('|')).join('&')
     const known = statesByKey.get(key)
     if (known) return known
-    const states = { key, regions, next: new Map<string, PossibleStates>() }
+    const states = { regions, next: new Map<string, PossibleStates>() }
+    if (statesByKey.size >= statesKeptMax) statesByKey.clear()
     statesByKey.set(key, states)
     return states
   }
@@ -219,24 +227,28 @@ function isTable(value: unknown): value is CompiledTable {
     typeof version === 'number' &&
     areStrings(start) &&
     isObject(moves) &&
-    [...start, ...Object.keys(moves)].every(isState) &&
     Object.values(moves).every(of => isObject(of) && Object.values(of).every(areMoves)) &&
+    areStates(start, moves as CompiledTable['moves']) && // As just seen.
     isObject(makes) &&
-    Object.values(makes).every(made => areObjects(made) && made.every(isMadeEvent)) &&
+    Object.values(makes).every(made => areObjects(made) && made.length <= statesMax && made.every(isMadeEvent)) &&
     isObject(effects) &&
     Object.values(effects).every(areStrings)
   )
 }
 
-/** Every event is compared with a state and all states around it: a long name would be cut as often as it has dots. */
-function isState(name: string): boolean {
-  return name.length <= 200
+/** Every event is compared with all possible states, and with those around each. */
+function areStates(start: readonly string[], moves: CompiledTable['moves']): boolean {
+  const all = new Set([...start, ...Object.keys(moves)])
+  for (const of of Object.values(moves))
+    for (const { to } of Object.values(of).flat()) if (to !== undefined) all.add(to)
+  const isShort = (name: string) => name.length <= stateTextMax && name.split('.').length <= levelsMax
+  return all.size <= statesMax && [...all].every(isShort)
 }
 
 function areMoves(value: unknown): boolean {
   const isMove = ({ to, if: members }: Members) =>
-    (to === undefined || (typeof to === 'string' && isState(to))) && (members === undefined || isObject(members))
-  return areObjects(value) && value.every(isMove)
+    (to === undefined || typeof to === 'string') && (members === undefined || isObject(members))
+  return areObjects(value) && value.length <= movesMax && value.every(isMove)
 }
 
 function isMadeEvent({ event, if: members }: Members): boolean {

@@ -65,7 +65,7 @@ describe.each(namedSamples)('the table of $name', ({ machine, messages }) => {
   test('accepts every decision', () => {
     expect(recorded.length).toBeGreaterThan(0)
     for (const { event, before, causedBy } of recorded)
-      expect(findViolation(before, headerOf(event, causedBy)), `${causedBy} in ${before.key}`).toBeUndefined()
+      expect(findViolation(before, headerOf(event, causedBy)), `${causedBy} in ${before.regions}`).toBeUndefined()
   })
 
   test('rejects every event of a command or fact where the chart refuses it', () => {
@@ -75,7 +75,7 @@ describe.each(namedSamples)('the table of $name', ({ machine, messages }) => {
     for (const { event, causedBy } of different) {
       const refusing = isUnsure(event.type) ? [] : sure.filter(({ state }) => !takes(state, event))
       for (const { states } of refusing)
-        expect(findViolation(states, headerOf(event, causedBy)), `${event.type} in ${states.key}`).toBeDefined()
+        expect(findViolation(states, headerOf(event, causedBy)), `${event.type} in ${states.regions}`).toBeDefined()
     }
   })
 
@@ -158,6 +158,10 @@ test('an invalid table is not compiled', () => {
     { ...table, start: 'open' },
     { ...table, moves: { open: { x: 1 } } },
     { ...table, moves: { open: 'x' } },
+    // Too large.
+    { ...table, moves: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`s${i}`, {}])) },
+    { ...table, moves: { open: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [i, [{ to: `s${i}` }]])) } },
+    { ...table, moves: { open: { x: Array(21).fill({}) } } },
     { ...table, makes: { x: [{}] } },
     { ...table, makes: { x: [{ event: 'x', if: 'open' }] } },
     { ...table, effects: { x: 'y' } },

@@ -89,6 +89,8 @@ const everyForgery: Readonly<Record<string, Forge>> = {
       where position = (select max(position) from event where type = 'consent.revoked')`),
   'a revocation is moved into the stream of the log': database =>
     moveAway(database, 'consent.revoked', 'consent.changeRequested'),
+  'a revocation and its request are given the type of a use': database =>
+    retype(database, 'consent.used', 'consent.changeRequested', 'consent.revoked'),
   'how calls ended is moved into another stream, and they are made due again': database => {
     moveAway(database, 'consent.revoked', 'effect.attempted', 'validation.inconclusive')
     makeDue(database, 'consentService.changeStatus')
@@ -133,6 +135,12 @@ function appendRevocation(database: Sqlite): void {
 function moveAway(database: Sqlite, ...types: readonly string[]): void {
   const move = database.prepare('update event set stream = 1, version = 1000 + position where type = ?')
   for (const type of types) if (move.run(type).changes === 0) throw new TypeError(`There is no ${type}`)
+}
+
+/** Gives the rows of some types another one. The events say what they are. */
+function retype(database: Sqlite, as: string, ...types: readonly string[]): void {
+  const change = database.prepare('update event set type = ? where type = ?')
+  for (const type of types) if (change.run(as, type).changes === 0) throw new TypeError(`There is no ${type}`)
 }
 
 function makeDue(database: Sqlite, type: string): void {
@@ -185,8 +193,10 @@ async function act({ world, store, subject, other, pending, revoked }: Sample, d
   const { averba, clock } = world
   await succeeds(() => clock.finish(averba.settle()))
   for (const id of [pending, revoked]) {
-    const use = await averba.consents.use({ subject, id }, { basis }).catch(() => undefined)
-    if (use?.effective) deeds.push(`used a consent that ${id === pending ? 'waits' : 'was revoked'}`)
+    const which = { subject, id }
+    for (const ask of [() => averba.consents.standing(which), () => averba.consents.use(which, { basis })])
+      if ((await ask().catch(() => undefined))?.effective)
+        deeds.push(`let a consent be used that ${id === pending ? 'waits' : 'was revoked'}`)
   }
   await succeeds(() => averba.subjects.erase({ cpf: samples.cpf }, erasure))
   const select = 'select is_erased from owner_key where owner = ?'

@@ -126,7 +126,8 @@ const xmlMax = 10_000
  * `instance`, which repeats the address.
  */
 export function readProblem(status: number, text: string): Problem {
-  const body = parseBody(text)
+  // No error body is as long, and a list may be a thousand times as long.
+  const body = text.length > errorLengthMax ? {} : parseBody(text)
   const properties = objectAt(body, 'properties')
   const fault = objectAt(body, 'fault')
   const code =

@@ -1,5 +1,7 @@
 import type { StandingReason } from '../../machines/consent/standing.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { GenerationalCache } from '../../runtime/generational-cache.ts'
+import { damagedLogError } from '../../store/log/header.ts'
 import { fromInstant, nearNowMs, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
@@ -26,7 +28,7 @@ interface ConsentHistoryOptions {
 
 /** Reads what the log holds about a consent, by its id at the service, up to and including a position. */
 export async function readConsentHistory(
-  store: Pick<LogStore, 'read' | 'lookUp'>,
+  store: EventStore & Pick<LogStore, 'lookUp'>,
   subject: SubjectRef,
   id: string,
   options: ConsentHistoryOptions = {},
@@ -38,23 +40,65 @@ export async function readConsentHistory(
   return { stream, events, last, synced: first && (await readLastSynced(store, subject, events, options.until)) }
 }
 
+type ConsentEvents = Pick<ConsentHistory, 'events' | 'last'>
+type EventStore = Pick<LogStore, 'read' | 'lastVersion'>
+
+/**
+ * Reads what happened to a consent, up to and including a position.
+ *
+ * @throws {AverbaError} `CORRUPT` when an event is damaged or missing
+ */
 export async function readConsentEvents(
-  store: Pick<LogStore, 'read'>,
+  store: EventStore,
   stream: string,
   { until = lastPosition, withUses = false }: ConsentHistoryOptions = {},
-): Promise<Pick<ConsentHistory, 'events' | 'last'>> {
+): Promise<ConsentEvents> {
+  const known = withUses ? await readOn(store, stream, none, () => true) : await readKnown(store, stream)
+  if (until === lastPosition) return known
   const [last] = await store.read({ stream, after: until + 1, backward: true, limit: 1 })
-  const events: ConsentRecorded[] = []
-  for await (const event of readEvents(store, { stream, ...(!withUses && { exceptTypes: useTypes }) })) {
-    if (event.position > until) break
-    if (isBy(event, 'consent')) events.push(event)
-  }
+  const events = known.events.filter(({ position }) => position <= until)
   return { events, last: last && isBy(last, 'consent') ? last : undefined }
+}
+
+const none: ConsentEvents = { events: [], last: undefined }
+/** What was read of the consents of a log, so that old uses are read once. */
+const knownOf = new WeakMap<EventStore, GenerationalCache<string, ConsentEvents>>()
+const keptConsentsMin = 500
+
+async function readKnown(store: EventStore, stream: string): Promise<ConsentEvents> {
+  const known = knownOf.get(store) ?? new GenerationalCache(keptConsentsMin)
+  knownOf.set(store, known)
+  const read = await readOn(store, stream, known.get(stream) ?? none, ({ type }) => !useTypes.has(type))
+  known.set(stream, read)
+  return read
+}
+
+/**
+ * Reads the events after those that are known. Whoever can write the file may give a row another type or stream: no
+ * column selects here, and none may be missing.
+ */
+async function readOn(
+  store: EventStore,
+  stream: string,
+  known: ConsentEvents,
+  isKept: (event: ConsentRecorded) => boolean,
+): Promise<ConsentEvents> {
+  const end = await store.lastVersion(stream)
+  let { last } = known
+  if (last?.version === end) return known
+  const events = [...known.events]
+  for await (const event of readEvents(store, { stream, fromVersion: (last?.version ?? 0) + 1 })) {
+    if (!isBy(event, 'consent') || event.version !== (last?.version ?? 0) + 1) break
+    if (isKept(event)) events.push(event)
+    last = event
+  }
+  if ((last?.version ?? 0) < end) throw damagedLogError(`Events of "${stream}" are missing`)
+  return { events, last }
 }
 
 /** The next position is still a safe integer. */
 const lastPosition = Number.MAX_SAFE_INTEGER - 1
-const useTypes: readonly ConsentRecorded['type'][] = ['consent.used', 'consent.useRefused']
+const useTypes: ReadonlySet<ConsentRecorded['type']> = new Set(['consent.used', 'consent.useRefused'])
 
 /** The last list that covers a consent. A partial list may lack it, and so may one limited to another controller. */
 async function readLastSynced(

@@ -12,8 +12,9 @@ import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { checkPartKinds, type PartKind, partKindOf } from '../../vocabulary/part-kinds.ts'
 import type { PerformersOf } from '../../vocabulary/performer.ts'
 import { parseCpf } from '../../vocabulary/tax-numbers.ts'
-import { type ApiContext, readEvents } from '../api-context.ts'
+import type { ApiContext } from '../api-context.ts'
 import { checkBasis, checkId } from '../arguments.ts'
+import { readConsentEvents } from '../consents/consent-events.ts'
 import type { KeyEffects, KeyFact } from '../effect-types.ts'
 import { type ErasureReceipt, readReceipt } from '../reports/erasure-receipt.ts'
 import { checkSelector, type SubjectRef, type SubjectSelector, toSubjectRef } from '../subject-directory.ts'
@@ -179,10 +180,8 @@ async function countUnmadeEnds(store: ApiContext['store'], streams: readonly str
   let count = 0
   for (const stream of streams) {
     if (!isStreamOf('consent', stream)) continue
-    let state = initialConsent
-    const exceptTypes = ['consent.used', 'consent.useRefused'] as const
-    for await (const event of readEvents(store, { stream, exceptTypes })) state = evolveConsent(state, event)
-    if (heldOf(state).isEndWanted) count += 1
+    const { events } = await readConsentEvents(store, stream)
+    if (heldOf(events.reduce(evolveConsent, initialConsent)).isEndWanted) count += 1
   }
   return count
 }

@@ -22,7 +22,7 @@ export async function readTrace(
 ): Promise<AttemptTrace> {
   const events: RecordedOf<AttemptEvent>[] = []
   for (let after = 0; ; ) {
-    const page = await store.read({ stream: effectStream(pending), types: attemptTypes, after })
+    const page = await store.read({ stream: effectStream(pending), after })
     events.push(...page.filter(isAttempt))
     const last = page.at(-1)
     if (!last) return summarizeTrace(events)

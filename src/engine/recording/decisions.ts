@@ -49,6 +49,8 @@ interface LoadedStream {
 const cachedStreamsMin = 5_000
 /** A stream with more events is read without those that change no state. */
 const shortRows = 100
+/** A list of the service may have thousands of records. */
+const targetsPerTurn = 200
 
 /**
  * Replays streams and lets their machines decide. Reads the log only, never a view.
@@ -73,7 +75,8 @@ export class Decisions {
     const events: DecisionResult['events'][number][] = []
     let refused: string | undefined
     let code: ErrorCode | undefined
-    for (const { stream, message, since, isNew } of targets) {
+    for (const [i, { stream, message, since, isNew }] of targets.entries()) {
+      if (i > 0 && i % targetsPerTurn === 0) await yieldToEventLoop()
       const machine = this.#findMachine(stream)
       const known = this.#loaded.get(stream)
       const isUnseen = isNew === true && !known
@@ -134,8 +137,9 @@ export class Decisions {
     }
     const evolve = (page: readonly RecordedEvent[]) => {
       for (const event of page) {
-        const { version, position } = event
-        const state = machine.evolve(loaded.pendingState.state, event)
+        const { version, position, type } = event
+        const { state: before } = loaded.pendingState
+        const state = machine.skippedInReplay.includes(type) ? before : machine.evolve(before, event)
         const lastChangePosition = machine.isSilent(event) ? loaded.pendingState.lastChangePosition : position
         loaded = { pendingState: { state, pending: [], lastChangePosition }, version }
       }
@@ -144,7 +148,8 @@ export class Decisions {
     const readOn = () => ({ stream, fromVersion: loaded.version + 1 })
     const { events, last } = await this.#store.readStream({ ...readOn(), limit: shortRows })
     if (evolve(events) === shortRows) {
-      const longPage = () => this.#store.read({ ...readOn(), exceptTypes: machine.skippedInReplay })
+      const exceptTypes = machine.isReadWhole ? [] : machine.skippedInReplay
+      const longPage = () => this.#store.read({ ...readOn(), exceptTypes })
       while (evolve(await longPage()) === logPageRows) await yieldToEventLoop()
       // A version that was read later could be that of an event which the pages did not have.
       if (last > loaded.version) loaded = { ...loaded, version: last }

@@ -94,8 +94,8 @@ export const chart = setup({
       'consent.changeRequested',
       ({ data: { status, askedAt = null, until = null } }, { reading, endWantedAt, repeats }) => ({
         ...{ asked: status, askedAt, askedUntil: until, lostAt: null, statusesSinceRequest: [reading.status] },
-        // What was sent once stays sent while the end is wanted.
-        ...{ refusedEnd: null, repeats: endWantedAt === null ? 0 : repeats },
+        // A former request for the same end may have been sent.
+        ...{ refusedEnd: null, repeats: endWantedAt === null ? 0 : repeats + 1 },
       }),
     ),
     keepRepeat: keep('consent.changeRepeated', ({ data: { status, askedAt } }, { repeats }) => ({

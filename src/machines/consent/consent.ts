@@ -39,8 +39,10 @@ function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessa
       const request = { type: 'consent.changeRequested', data, effects: [changeStatus(held, status)] } as const
       return record(...(isWithdrawn ? [withdrawn(held, { isUnsent })] : []), request)
     }
-    case 'consent.withdrawEnd':
-      return record(withdrawn(held, message.data))
+    case 'consent.withdrawEnd': {
+      const isFirst = held.repeats === 0
+      return record(withdrawn(held, message.data.isUnsent && !isFirst ? { sentBefore: true } : message.data))
+    }
     case 'consent.readDetail':
       return record({ type: 'consent.detailRequested', data: {}, effects: [readConsent(held)] })
     case 'consent.observe':
@@ -113,6 +115,7 @@ export const consentMachine = defineMachine({
     'consent.erased',
   ],
   isSilent: isOldReading,
+  isReadWhole: true,
   commands: {
     'consent.approve': ['consent.endWithdrawn', ...requests('ATIVO')],
     'consent.deny': requests('NEGADO'),

@@ -23,6 +23,7 @@ interface Definition<M extends Message, E extends Event> {
   readonly silent?: readonly E['type'][]
   /** Checks an event of another type: whether it changes nothing a reading shows. */
   readonly isSilent?: (event: E) => boolean
+  readonly isReadWhole?: true
 }
 
 /**
@@ -93,12 +94,13 @@ export function defineDecider<S, M extends Message, E extends Event>(
 }
 
 function describe<M extends Message, E extends Event>(definition: Definition<M, E>) {
-  const { name, version, commands = {}, facts = {}, effects = {}, isSilent } = definition
+  const { name, version, commands = {}, facts = {}, effects = {}, isSilent, isReadWhole = false } = definition
   const silent: ReadonlySet<string> = new Set([...(definition.silent ?? []), `${name}.unexpected`])
   return {
     name,
     version,
     messages: { commands, facts, effects } as MachineMessages, // Widened.
+    isReadWhole,
     // A stream holds only the events of its machine.
     isSilent: (event: Message) => silent.has(event.type) || isSilent?.(event as E) === true,
   }

@@ -56,6 +56,11 @@ export interface Machine<E extends Event = Event> {
   isSilent(event: Message): boolean
   /** Types of silent events that change no state: a replay can skip them. */
   readonly skippedInReplay: readonly string[]
+  /**
+   * Whether a replay reads what it skips too. Whoever can write the file may give a row a skipped type, and it would be
+   * missed: in a consent it may be the revocation.
+   */
+  readonly isReadWhole: boolean
   /** Returns the state after an event that the state takes, as `decide` makes sure of. */
   evolve(state: MachineState, event: Message): MachineState
   /** Decides a message. Each event of the decision is one that the state takes; a fact is never refused. */

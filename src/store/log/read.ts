@@ -99,7 +99,7 @@ export const logPageRows = 1_000
 /** Reads one page of the log in order of position. */
 export function* readPage<R extends RecordedEvent>(headers: HeaderReader, filter: ReadFilter): Steps<R[]> {
   const page = readAll<R>(headers, filter, yield* readHeaders(filter))
-  if (filter.stream !== undefined && !filter.types && !filter.exceptTypes) checkGapless(page, filter)
+  if (filter.stream !== undefined && !filter.types && !filter.exceptTypes?.length) checkGapless(page, filter)
   return page
 }
 

@@ -2,17 +2,17 @@ import { movedType } from '../../proof/recorded-header.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
-import { DamagedEvent } from './header.ts'
+import { DamagedEvent, parseHeader } from './header.ts'
 import type { Tags } from './tags.ts'
 import { isLeafOf } from './tree.ts'
 
-export type StoredEvent = Pick<Schema['event'], 'position' | 'stream' | 'version' | 'type' | 'header' | 'leaf' | 'tag'>
+export type StoredEvent = Schema['event']
 
 export const tailEvents = 500
 
 export function readTail(after: number): Steps<readonly StoredEvent[]> {
-  const events = db.selectFrom('event').select(['position', 'stream', 'version', 'type', 'header', 'leaf', 'tag'])
-  return rows(events.where('position', '>', after).orderBy('position').limit(tailEvents))
+  const events = db.selectFrom('event').selectAll().where('position', '>', after)
+  return rows(events.orderBy('position').limit(tailEvents))
 }
 
 export function* readLeaf(position: number): Steps<Uint8Array | undefined> {
@@ -24,15 +24,9 @@ export type ForeignEvent = StoredEvent & { readonly name: string }
 
 /** Reads the next events after a position with the names of their streams. */
 export function readForeign(after: number): Steps<readonly ForeignEvent[]> {
-  const events = db.selectFrom('event').innerJoin('stream', 'stream.key', 'event.stream')
-  return rows(
-    events
-      .select(['event.position', 'event.stream', 'event.version', 'event.type', 'event.header', 'event.leaf'])
-      .select(['event.tag', 'stream.name'])
-      .where('event.position', '>', after)
-      .orderBy('event.position')
-      .limit(tailEvents),
-  )
+  const events = db.selectFrom('event').innerJoin('stream', 'stream.key', 'event.stream').selectAll('event')
+  const later = events.select('stream.name').where('event.position', '>', after)
+  return rows(later.orderBy('event.position').limit(tailEvents))
 }
 
 /**
@@ -41,17 +35,20 @@ export function readForeign(after: number): Steps<readonly ForeignEvent[]> {
  * @throws {DamagedEvent}
  */
 export function checkEvents(tags: Tags, events: readonly StoredEvent[]): void {
-  for (const { position, header, leaf, tag } of events) {
+  for (const { position, version, type, header, leaf, tag } of events) {
     if (!isLeafOf(header, leaf)) throw new DamagedEvent('its leaf is not the hash of its header', { position })
     if (tags.ofEvent(header) !== tag)
       throw new DamagedEvent('it was written without the keys of this log', { position })
+    // What a header ends with, since its members are sorted.
+    if (!header.endsWith(`"type":"${type}","version":${version}}`))
+      throw new DamagedEvent('its row names another stream or type', { position })
   }
 }
 
 /** Reports whether the log goes on elsewhere. */
 export function* isMoved(): Steps<boolean> {
-  const newest = db.selectFrom('event').select('type').orderBy('position', 'desc').limit(1)
-  return (yield* first(newest))?.type === movedType
+  const newest = yield* first(db.selectFrom('event').select('header').orderBy('position', 'desc').limit(1))
+  return newest !== undefined && parseHeader(newest.header).type === movedType
 }
 
 /** Checks that the log goes on here. Throws `MOVED`. */

@@ -264,7 +264,7 @@ test('no use is recorded after a revocation was requested, even concurrently', a
   expect(used.length + (await eventsOf(world, 'consent.useRefused')).length).toBe(30)
 })
 
-test('standing is answered without reading old uses', async () => {
+test('standing is answered without reading old uses twice', async () => {
   const path = temporaryStore()
   const { averba, which, world } = await givenConsent('ATIVO', undefined, { averba: { store: path } })
   const { consents } = averba
@@ -274,24 +274,26 @@ test('standing is answered without reading old uses', async () => {
   await world.close()
 
   const store = await openStore<Events>({ path })
-  const counted = async (options?: Parameters<typeof readConsentHistory>[3]) => {
-    let events = 0
-    const reading: Parameters<typeof readConsentHistory>[0] = {
-      lookUp: (...asked) => store.lookUp(...asked),
-      async read(filter) {
-        const page = await store.read(filter)
-        events += page.length
-        return page
-      },
-    }
-    const history = await readConsentHistory(reading, which.subject, which.id, options)
-    return { events, types: new Set(history.events.map(({ type }) => type)), last: history.last?.type }
+  let events = 0
+  const reading: Parameters<typeof readConsentHistory>[0] = {
+    lookUp: (...asked) => store.lookUp(...asked),
+    lastVersion: stream => store.lastVersion(stream),
+    async read(filter) {
+      const page = await store.read(filter)
+      events += page.length
+      return page
+    },
   }
-  const { events, types, last: newest } = await counted()
-  expect(events).toBeLessThan(10)
+  const look = (options?: Parameters<typeof readConsentHistory>[3]) =>
+    readConsentHistory(reading, which.subject, which.id, options)
+  await look()
+  events = 0
+  const history = await look()
+  expect(events).toBeLessThan(3)
+  const types = new Set(history.events.map(({ type }) => type))
   expect([...types]).toEqual(['consent.appeared', 'consent.changeRequested', 'consent.revoked'])
-  expect(newest).toBe('consent.useRefused')
-  expect((await counted({ withUses: true })).events).toBeGreaterThan(40)
+  expect(history.last?.type).toBe('consent.useRefused')
+  expect((await look({ withUses: true })).events.length).toBeGreaterThan(40)
 })
 
 /** Read while the clock was ten hours ahead. The clock is right again. */
