@@ -1,7 +1,7 @@
 import { foreignAdvice } from '../../vocabulary/foreign-answer.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { AttemptOutcome, Fact, Instant, PendingEffect } from '../../vocabulary/message.ts'
-import type { EffectClass, PerformersOf } from '../../vocabulary/performer.ts'
+import type { EffectClass, MaySend, PerformersOf } from '../../vocabulary/performer.ts'
 import { type SecretSource, secretFrom } from '../credentials/secret.ts'
 import { declaredMeaning, meaningOf } from '../http/answer-meaning.ts'
 import { type AnswerReader, type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
@@ -68,8 +68,8 @@ export function createTokenClient(options: TokenClientOptions): PerformersOf<Tok
       // A credential of another name may belong to another contract, and its generations count other tokens.
       takes: ({ stream }) => stream === options.keeper.stream,
       lostFact: lost,
-      async perform(pending) {
-        const { key, secret, result } = await requestToken(options, 'idempotent')
+      async perform(pending, _, maySend) {
+        const { key, secret, result } = await requestToken(options, 'idempotent', maySend)
         const { generation } = pending.data
         const asked = { generation, ...options.keeper.nameCredential(key, secret) }
         let bearer: Bearer | undefined
@@ -106,9 +106,9 @@ export async function credentialFrom(from: Pick<CredentialOptions, 'consumerKey'
   return { key, secret: await secretFrom(from.consumerSecret, 'consumer secret') }
 }
 
-async function requestToken(options: CredentialOptions, effectClass: EffectClass) {
+async function requestToken(options: CredentialOptions, effectClass: EffectClass, maySend?: MaySend) {
   const { key, secret } = await credentialFrom(options)
-  const result = await sendRequest(options, effectClass, () => writeRequestToken(options.url, key, secret))
+  const result = await sendRequest(options, effectClass, () => writeRequestToken(options.url, key, secret), maySend)
   return { key, secret, result }
 }
 

@@ -128,7 +128,8 @@ export function createConsents(context: ApiContext): Consents {
       dataHora: row.created_at,
       dataExpiracao: row.expires_at,
       cnpjUsuario: row.controller ?? invalidCnpj,
-      knowledge: row.knowledge,
+      // It may not be used: its end is wanted.
+      knowledge: row.knowledge === 'known' && row.end_wanted_at !== null ? 'uncertain' : row.knowledge,
       readAt,
     }
   }

@@ -1,7 +1,7 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import { streamOf } from '../../vocabulary/names.ts'
+import { checkKnownNames, streamOf } from '../../vocabulary/names.ts'
 import { valueOf } from '../../vocabulary/outcome.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkAge } from '../arguments.ts'
@@ -49,7 +49,9 @@ export function createLogins(context: ApiContext): Logins {
       const autenticado = row.is_authenticated === 1 && !isOver
       return { autenticado, horaExpiracao: row.expires_at, readAt: row.read_at }
     },
-    async url(selector, { redirectUrl } = {}) {
+    async url(selector, options = {}) {
+      checkKnownNames(options, ['redirectUrl'], { noun: 'option' })
+      const { redirectUrl } = options
       const subject = await subjects.find(selector)
       context.require('consentService')
       if (redirectUrl !== undefined && !context.options.consentService?.redirectUrls?.includes(redirectUrl)) {

@@ -87,10 +87,11 @@ export function createConsentReadings(context: ApiContext) {
 
   /** The consents with a pending reading in full, from the ledger. The CPF that a call opens identifies its subject. */
   async function findPendingReadings(subject: SubjectRef): Promise<{ consent: string }[]> {
-    const pending = await store.effects({ states: ['pending'] })
+    const types = ['consentService.readConsent']
+    const pending = await store.effects({ states: ['pending'], types, withDamaged: true })
     const cpfOfSubject = `${streamOf('subject', subject)}/`
     return pending
-      .filter(({ type, opens }) => type === 'consentService.readConsent' && opens?.cpf?.startsWith(cpfOfSubject))
+      .filter(({ opens }) => opens?.cpf?.startsWith(cpfOfSubject))
       .map(({ stream: consent }) => ({ consent }))
   }
 

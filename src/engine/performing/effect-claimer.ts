@@ -115,7 +115,7 @@ export function isLost({ wasStarted, performer }: Pick<ClaimedEffect, 'wasStarte
 }
 
 /** Whether performing it once more does no harm. */
-export function isRepeatable({ effectClass }: Performer): boolean {
+function isRepeatable({ effectClass }: Performer): boolean {
   return effectClass === 'read' || effectClass === 'idempotent'
 }
 

@@ -26,7 +26,6 @@ import {
   EffectClaimer,
   isFromBeforeRestore,
   isLost,
-  isRepeatable,
   LocalBackoff,
 } from './effect-claimer.ts'
 import { chooseRetry, retryPolicyOf } from './retry-policy.ts'
@@ -159,8 +158,8 @@ export class EffectRunner {
   async #send(pending: PendingEffect, performer: Performer): Promise<AttemptOutcome> {
     try {
       const opened = await this.#openParts(pending)
-      if (isRepeatable(performer)) return await performer.perform(pending, opened)
-      // A process that took the call over has recorded it as unknown, and it may have been paid for again.
+      if (performer.effectClass === 'read') return await performer.perform(pending, opened)
+      // A process that took the call over has recorded it as unknown, or makes it: a token is requested once.
       const extend = () => this.#parts.store.extendLease(pending)
       return await performer.perform(pending, opened, whileHeld(this.#elapsedMs, extend))
     } catch (error) {
@@ -182,10 +181,10 @@ export class EffectRunner {
     const read = async () => {
       const event = await store.readAt(pending.position)
       const startMs = await this.#readPolicyStart(pending, event)
-      return { type: event?.type, startMs, hadUnread: unread !== undefined && (await this.#hasUnread(pending)) }
+      return { event, startMs, hadUnread: unread !== undefined && (await this.#hasUnread(pending)) }
     }
     const known = await this.#recorder.whenWritable(read)
-    const policy = retryPolicyOf(pending, known.type)
+    const policy = retryPolicyOf(pending, known.event, known.startMs)
     const { id: effect, type, attempts } = pending
     const elapsedMs = clock.now() - known.startMs
     const choice = chooseRetry(policy, { attempts, elapsedMs, knownMs: afterMs, ends }, entropy)

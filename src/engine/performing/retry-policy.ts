@@ -1,5 +1,6 @@
 import { type Entropy, randomUpTo } from '../../runtime/entropy.ts'
-import { backoffMs, dayMs, minuteMs } from '../../vocabulary/instant.ts'
+import { backoffMs, dayMs, fromInstant, minuteMs } from '../../vocabulary/instant.ts'
+import type { Instant } from '../../vocabulary/message.ts'
 
 /** How often and how long a call that was certainly not done is retried. */
 export interface RetryPolicy {
@@ -47,6 +48,11 @@ const endPolicy: RetryPolicy = {
   backoffMaxMs: 60 * minuteMs,
 }
 
+/** An approval is tried for as long as its host said, and as long again from a later release on. */
+function approvalPolicy(askedMs: number, untilMs: number, startMs: number): RetryPolicy {
+  return { ...endlessPolicy, name: 'approval-1', elapsedMaxMs: untilMs - (startMs < untilMs ? startMs : askedMs) }
+}
+
 /** The next reading follows from this one: parking it would end a schedule silently. */
 const recurringPolicy: RetryPolicy = { ...endlessPolicy, name: 'recurring-1', backoffMaxMs: 60 * minuteMs }
 
@@ -68,12 +74,24 @@ const policyOfEvent: Readonly<Record<string, RetryPolicy>> = {
 /** Time alone ends nothing before this many attempts, since this process may have been down. */
 const attemptsMin = 5
 
-/** The policy of an effect requested by an event. Its data says whether it is a recurring reading, or an end. */
-export function retryPolicyOf({ type, data }: { type: string; data: unknown }, event: string | undefined): RetryPolicy {
+/**
+ * The policy of an effect requested by an event. Its data says whether it is a recurring reading, an end or an
+ * approval.
+ *
+ * @param startMs when it was first due, or last released by an operator
+ */
+export function retryPolicyOf(
+  { type, data }: { type: string; data: unknown },
+  event: { type: string; data: unknown } | undefined,
+  startMs: number,
+): RetryPolicy {
   const { everyMs, status }: { everyMs?: unknown; status?: unknown } = data ?? {}
+  const { askedAt, until }: { askedAt?: Instant; until?: Instant } = event?.data ?? {}
   if (typeof everyMs === 'number') return recurringPolicy
   if (status === 'NEGADO' || status === 'REVOGADO') return endPolicy
-  return policyOfType[type] ?? policyOfEvent[event ?? ''] ?? dayPolicy
+  if (status === 'ATIVO' && askedAt !== undefined && until !== undefined)
+    return approvalPolicy(fromInstant(askedAt), fromInstant(until), startMs)
+  return policyOfType[type] ?? policyOfEvent[event?.type ?? ''] ?? dayPolicy
 }
 
 /** Why a call is not retried, if so. A wait that the service named is no failure: then only the time counts. */

@@ -75,7 +75,7 @@ export type ConsentEvent =
   /** A late enough reading shows that the uncertain change was not made. `isGivenUp`: it is not asked for again. */
   | Event<'consent.changeNotMade', { asked: RequestableStatus; status: ConsentStatus; isGivenUp?: true }>
   /** A change that is still wanted is requested again. `askedAt`: when it was first asked for. */
-  | Event<'consent.changeRepeated', { status: RequestableStatus; askedAt: Instant }>
+  | Event<'consent.changeRepeated', { status: RequestableStatus; askedAt: Instant; until?: Instant }>
   /**
    * A person no longer wants the end that was asked for. Its part `why` has the reason. Otherwise than in its data, a
    * request that is under way may still be made.

@@ -204,14 +204,15 @@ function askAgain(held: ConsentView, { status, since, askedAt }: ShownStatus): r
   if (wantedAt === null || askedAt === undefined || !isOpen(status)) return []
   // An end that was given up is not asked for again, and becomes no approval.
   if (!isEndWanted && (held.asked !== 'ATIVO' || status !== 'PENDENTE')) return []
-  if (isTooLate(held, askedAt)) return []
   if (isEndWanted && status === 'ATIVO' && mayBeApprovedSince(held, wantedAt, since ?? undefined)) return []
   const again = isEndWanted ? endFrom(status) : 'ATIVO'
   const dueAt = toInstant(fromInstant(askedAt) + backoffMs(repeats, minuteMs, dayMs))
+  if (isTooLate(held, dueAt)) return []
+  const until = !isEndWanted && held.askedUntil !== null && { until: held.askedUntil }
   const effects = [
     { ...changeStatus(held, again), dueAt, reason: 'asked again: a reading showed that it was not made' },
   ]
-  return [{ type: 'consent.changeRepeated', data: { status: again, askedAt: wantedAt }, effects }]
+  return [{ type: 'consent.changeRepeated', data: { status: again, askedAt: wantedAt, ...until }, effects }]
 }
 
 /** Checks that an end, or else our change, was first asked for too long ago to be asked for again. */

@@ -76,9 +76,10 @@ test.each([
 test('a revocation that the service refused is reported until the service shows an end', async () => {
   const until = (at: string) => `lists expiring ${at}, details expiring ${at}`
   const never = { consentService: { expiry: 'never' } } as const
-  const { world, play } = await givenStory('ATIVO', { averba: { schedules: true }, policies: never })
+  const { averba, which, world, play } = await givenStory('ATIVO', { averba: { schedules: true }, policies: never })
   await play(`${until('2026-11-20T13:00:00.000Z')}, list, changes 400, revoke declined 400, health bad, 25 h, settle`)
   expect(await eventsOf(world, 'consent.lapsed')).not.toEqual([])
+  expect(await averba.consents.get(which)).toMatchObject({ status: 'ATIVO', knowledge: 'uncertain' })
   await play(`health bad, ${until('2027-11-20T13:00:00.000Z')}, list, is uncertain, health bad, sent 1,
     lists now, details now, person EXPIRADO, list, health ok`)
 })
@@ -150,7 +151,7 @@ test.each([
 
 test.each([
   ['a day', {}, 24],
-  ['as long as the option says', { approvalMaxMs: 3 * hourMs }, 3],
+  ['as long as the option says', { approvalMaxMs: 6 * hourMs }, 6],
 ])('an approval that is never made is asked for again for %s, and then told as given up', async (_, option, hours) => {
   const averba = { consentService: consentServiceWith(option) }
   const { clock, lines, world, play } = await givenStory('PENDENTE', { averba })
@@ -165,6 +166,16 @@ test.each([
   expect(repeats.length).toBeGreaterThan(1)
   expect(lines.at(-1)?.message).toContain('is not asked for again: approve it again, or leave it')
   await play('changes now, approve 2 settled, is active')
+})
+
+test.each([
+  ['parked after as long as the option says', 3, 'refuse changes, approve deferred, 12 × (1 h; settle)', 'pending', 1],
+  ['sent within as long as the option says', 72, 'refuse changes, approve deferred, 48 × (1 h; settle)', 'active', 0],
+])('an approval that cannot be sent is %s', async (_, hours, story, end, told) => {
+  const consentService = consentServiceWith({ approvalMaxMs: hours * hourMs })
+  const { lines, play } = await givenStory('PENDENTE', { averba: { consentService } })
+  await play(`${story}, reach, 1 h, settle, is ${end}`)
+  expect(lines.filter(({ message }) => message.startsWith('a call is parked'))).toHaveLength(told)
 })
 
 test('an erasure that would give up a revocation is refused unless it says so, and its receipt counts it', async () => {
@@ -245,6 +256,14 @@ describe('what is asked for', () => {
       revoke 2 deferred, full, use uncertain, health bad`,
     'is an older denial that was sent, which refuses an approval': `
       PENDENTE: changes lost, deny unknown, 1 min, settle, changes busy, deny 2 deferred, approve REFUSED`,
+    'is a refused denial and a newer one that never left, which refuse an approval': `
+      PENDENTE: full, changes 400, deny declined 400, settle, changes now, refuse changes, deny 2 deferred, reach,
+      approve REFUSED`,
+    'is a denial that a gateway answered and a newer one that never left, which refuse an approval': `
+      PENDENTE: changes behind, deny deferred, changes now, refuse changes, deny 2 deferred, reach, approve REFUSED`,
+    'is nothing, but a reading first, after a revocation that a gateway answered and a newer one were given up': `
+      changes behind, revoke deferred, details 503, refuse changes, revoke 2 deferred, give up, use uncertain, reach,
+      details now, 1 h, settle, is revoked`,
     'is an end although a reading that left before it shows one': `
       lists as REVOGADO, hold lists back, begin list, 1 s, changes busy, details 404, revoke deferred, 1 s, open 1,
       settle, is revoked, health bad, changes now, lists now, details now, 1 h, settle, sent 2, is revoked, health ok`,

@@ -46,7 +46,7 @@ test('a retry is recorded with its time, reason and policy; nothing is recorded 
   await averba.consents.sync({ subject }, { waitMs: 0 })
   await passTime(world, 120_000)
   const deferred = await eventsOf(world, 'effect.deferred')
-  const choice = { effect, type: 'consentService.changeStatus', policy: 'day-1' }
+  const choice = { effect, type: 'consentService.changeStatus', policy: 'approval-1' }
   const reason = 'the consent service answered 429'
   expect(deferred).toMatchObject([
     { data: { ...choice, reason, attempts: 1, wait: 'known', elapsedMs: 0 }, correlationId: 'c' },
