@@ -71,6 +71,6 @@ export default defineConfig({
       { name: 'browser', include: [browser], testTimeout: 120_000, hookTimeout: 60_000 },
       { name: 'whole', include: whole, testTimeout: 120_000, hookTimeout: 120_000 },
       // A machine may stand still for seconds.
-    ].map(test => ({ test: { ...test, expect: { poll: { timeout: 20_000 } } } })),
+    ].map(test => ({ test: { ...test, unstubEnvs: true, expect: { poll: { timeout: 20_000 } } } })),
   },
 })

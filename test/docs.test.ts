@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { dirname, join, resolve } from 'node:path'
-import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { examinedChecks, localChecks, tlsChecks } from '../src/api/health-check.ts'
@@ -12,9 +10,9 @@ import { tableNames } from '../src/store/database/schema.ts'
 import { serviceNames } from '../src/vocabulary/names.ts'
 import { countStarts } from './support/command-line.ts'
 import { listenUntilEnd } from './support/listen-until-end.ts'
+import { root, run } from './support/run-script.ts'
 import { folderInPackage } from './support/temporary-folder.ts'
 
-const root = resolve(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const pages = [
   'README.md',
@@ -37,7 +35,7 @@ test('every figure that the page about speed names is one of the benchmarks', ()
 })
 
 /** Runs the scripts of pages, each in a folder of its own. One process loads the package once for all of them. */
-async function run(scripts: readonly { code: string }[], ALERTS_URL: string): Promise<string> {
+async function runScripts(scripts: readonly { code: string }[], ALERTS_URL: string): Promise<string> {
   const folders = scripts.map(({ code }) => {
     const folder = folderInPackage()
     writeFileSync(join(folder, 'script.mts'), code)
@@ -48,7 +46,7 @@ async function run(scripts: readonly { code: string }[], ALERTS_URL: string): Pr
     await import(folder + '/script.mts')
   }`
   const args = ['--conditions=averba-source', '--input-type=module', '-e', runAll]
-  return (await promisify(execFile)(process.execPath, args, { env: { ...process.env, ALERTS_URL } })).stdout
+  return (await run(process.execPath, args, { env: { ...process.env, ALERTS_URL } })).stdout
 }
 
 function blocksOf(page: string): { info: string; code: string }[] {
@@ -158,7 +156,7 @@ test('the code in the pages runs', async () => {
     response.end()
   })
   const ALERTS_URL = `http://127.0.0.1:${await listenUntilEnd(webhook)}/`
-  const all = await run(scripts, ALERTS_URL)
+  const all = await runScripts(scripts, ALERTS_URL)
   for (const words of [
     ...['true true REVOGADO\n', 'isDelivered: true', 'durable: requested\n', '60 handled in 60 days\n'],
     'REFUSED Cannot do this now: it is REVOGADO: only PENDENTE becomes ATIVO or NEGADO, and only ATIVO REVOGADO',

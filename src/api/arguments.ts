@@ -94,13 +94,9 @@ function checkClearText(text: unknown, what: string, max: number): asserts text 
 /** Checks that a value is a well-formed text of 1 to `max` characters, not blank, no NUL. Throws `INVALID_INPUT`. */
 export function checkText(text: unknown, what: string, max: number): asserts text is string {
   if (typeof text === 'string' && text.trim() !== '' && text.length <= max && isStorable(text)) return
-  throw new AverbaError(
-    'INVALID_INPUT',
-    `Cannot use the ${what}: it must be a text of 1 to ${max} characters, not blank`,
-    {
-      hint: 'Without the character NUL and halves of surrogate pairs, which no server stores',
-    },
-  )
+  const cannot = `Cannot use the ${what}: it must be a text of 1 to ${max} characters, not blank`
+  const hint = 'Without the character NUL and halves of surrogate pairs, which no server stores'
+  throw new AverbaError('INVALID_INPUT', cannot, { hint })
 }
 
 function isStorable(text: string): boolean {

@@ -37,6 +37,7 @@ import { AverbaError } from '../vocabulary/errors.ts'
 import { foreignCodeIn } from '../vocabulary/foreign-answer.ts'
 import { type LogLevel, type LogLine, onlyAllowed } from '../vocabulary/log-line.ts'
 import type { Instant } from '../vocabulary/message.ts'
+import { checkKnownNames } from '../vocabulary/names.ts'
 import type { View } from '../vocabulary/view.ts'
 import { type IndexRebuildResult, rebuildKeyedIndex } from './rebuild-index.ts'
 import { runAll, settleAll } from './run.ts'
@@ -288,7 +289,9 @@ function createTopMethods(context: ApiContext, modules: readonly Module[]) {
           return tracing.withoutParent(() => runAll(context, modules, until))
         }),
       ),
-    async settle({ timeoutMs }: { timeoutMs?: number } = {}) {
+    async settle(options: { timeoutMs?: number } = {}) {
+      checkKnownNames(options, ['timeoutMs'], { noun: 'option' })
+      const { timeoutMs } = options
       if (timeoutMs !== undefined) checkMs(timeoutMs, 'timeoutMs')
       if (followers.scope.isWithin) {
         throw new AverbaError('REFUSED', 'Cannot settle within a handler: it would wait for its own end', {

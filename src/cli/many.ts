@@ -35,19 +35,18 @@ export async function actOnEach(terminal: Terminal, noun: string, ids: readonly 
   const progress = createProgress(terminal)
   const done: DoneOne[] = []
   let isBroken = false
-  for (const id of ids) {
-    if (isBroken) {
-      done.push({ id, status: 'untried' })
-      continue
-    }
+  const tryOne = async (id: string): Promise<DoneOne> => {
     try {
-      done.push({ id, ...toStatus(act ? await act(id) : await look?.(id), act !== undefined) })
+      return { id, ...toStatus(act ? await act(id) : await look?.(id), act !== undefined) }
     } catch (error) {
       isBroken = !(error instanceof AverbaError)
       if (isBroken) terminal.stderr.write(`${format(error)}\n`)
       const { code, message } = error instanceof AverbaError ? error : { code: 'BUG', message: 'a bug in averba' }
-      done.push({ id, status: 'failed', code, detail: message })
+      return { id, status: 'failed', code, detail: message }
     }
+  }
+  for (const id of ids) {
+    done.push(isBroken ? { id, status: 'untried' } : await tryOne(id))
     progress('', done.length, ids.length)
   }
   return describeDone(say, done, noun)

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Averba, Clock, Figures, Health } from '../index.ts'
+import { serviceOf } from '../vocabulary/names.ts'
 
 /** The metrics of one log in the format of Prometheus. */
 export interface Metrics {
@@ -56,7 +57,7 @@ function countWork(averba: Averba, registers: Registry[]): void {
     if (isTakenOver) taken.inc({ operation })
     if (unread !== undefined) unreadAnswers.inc({ operation, code: unread })
     attempts.inc({ operation, outcome })
-    if (ms !== undefined) took.observe({ service: operation.split('.')[0] ?? '' }, ms / 1_000)
+    if (ms !== undefined) took.observe({ service: serviceOf(operation) }, ms / 1_000)
     if (operation === 'tokenService.requestToken') tokens.inc()
   })
 

@@ -13,7 +13,7 @@ export function printLine({ stdout }: Pick<Terminal, 'stdout'>, line: string): v
 /** A line with a style, which is shown only on a terminal with colours. */
 export interface Line {
   readonly text: string
-  readonly style?: 'bold' | 'dim' | 'green' | 'yellow' | 'red' | undefined
+  readonly style?: 'bold' | 'green' | 'yellow' | 'red' | undefined
 }
 
 export function printResult(terminal: Terminal, json: boolean, result: object, lines: Iterable<string | Line>): void {

@@ -1,13 +1,11 @@
-import type { Recorded } from '../index.ts'
-import { describeEvent } from '../pages/describe.ts'
 import { showInstant, showTable } from '../pages/document.ts'
 import { type Html, html } from '../pages/html.ts'
-import { showTimeline } from '../pages/show-timeline.ts'
+import { showTimeline, toTimelineEntry } from '../pages/show-timeline.ts'
 import { machineNames, showChart } from './chart.ts'
 import { actsOn, describeWaiting } from './lists.ts'
 import { actForm, knownAtForm, type Page, readKnownAt, required } from './page.ts'
 import { hasSealed, showCell } from './row.ts'
-import { findStreamRow, openCallsOf, type StreamRow, takeFirst } from './stream-row.ts'
+import { findStreamRow, readStream, type StreamRow } from './stream-row.ts'
 
 const eventsShown = 200
 
@@ -15,10 +13,7 @@ const eventsShown = 200
 export async function showStream(page: Page, stream: string): Promise<Html> {
   const { averba, texts, labels } = page
   const known = readKnownAt(page.query)
-  const state = await averba.log.stateOf(stream, known)
-  const newest = averba.log.read({ stream, fromVersion: state.version, backward: true })
-  const events = (await takeFirst(newest, eventsShown)).reverse()
-  const calls = known === undefined ? await openCallsOf(averba.effects, stream) : []
+  const { state, calls, events } = await readStream(averba, stream, eventsShown, known)
   const found = await findStreamRow(averba, stream, known === undefined ? undefined : state.position)
   return html`<p><code>${stream}</code></p>
 ${await knownAtForm(page)}
@@ -46,7 +41,7 @@ ${
 }
 <h2>${texts.timeline}</h2>
 ${showTimeline(
-  events.map(event => toEntry(page, event)),
+  events.map(event => toTimelineEntry(event, page.words)),
   labels,
 )}`
 }
@@ -83,12 +78,6 @@ function showQuestion({ texts }: Page, stream: string): Html {
 <form class="filter" method="get" action="/prove"><input type="hidden" name="stream" value="${stream}">
 <label>${texts.validAt} <input name="at" required></label>
 <label>${texts.knownAt} <input name="known"></label><button>${texts.download}</button></form>`
-}
-
-function toEntry({ words }: Page, event: Recorded) {
-  const { position, at, stream, type, actor = null, basis = null, anomaly = null, parts = [] } = event
-  const entry = { position, at, stream, type, words: describeEvent(event, words), actor, basis, anomaly }
-  return { ...entry, parts: parts.map(({ name }) => words.kinds[`${type}/${name}`] ?? words.kinds[name] ?? name) }
 }
 
 export async function showMachine(page: Page, name: string): Promise<Html> {

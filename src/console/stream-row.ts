@@ -59,7 +59,11 @@ export async function takeFirst<T>(
   return taken
 }
 
-/** The calls of a stream that have not ended. */
-export function openCallsOf(effects: Averba['effects'], stream: string): Promise<Call[]> {
-  return takeFirst(effects.list({ state: 'open' }), Number.POSITIVE_INFINITY, call => call.stream === stream)
+/** Reads what is shown of a stream: its state, its last events and, unless it is shown as it was, its open calls. */
+export async function readStream({ log, effects }: Averba, stream: string, max: number, knownAt?: string | number) {
+  const state = await log.stateOf(stream, knownAt)
+  const events = await takeFirst(log.read({ stream, fromVersion: state.version, backward: true }), max)
+  const isOfStream = (call: Call) => call.stream === stream
+  const open = () => takeFirst(effects.list({ state: 'open' }), Number.POSITIVE_INFINITY, isOfStream)
+  return { state, calls: knownAt === undefined ? await open() : [], events: events.reverse() }
 }

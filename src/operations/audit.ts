@@ -20,7 +20,8 @@ export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
   for (const line of [...(others.keys ?? []), ...(others.witnesses ?? [])]) checkKeyLine(line)
   checkGivenMark(others.mark)
   if (existsSync(store) && statSync(store).isDirectory()) {
-    const { mark: given, ...known } = others
+    const { mark: kept, highWaterMark, ...known } = others
+    const given = kept ?? (await highWaterMark?.read())
     const mark = given === undefined || given.includes('\n') ? given : readMark(given)
     const progress = onProgress && { onProgress: (done: number, end: number) => onProgress('log', done, end) }
     return verifyBundle(openBundle(store), { ...known, ...(mark !== undefined && { mark }), ...progress })

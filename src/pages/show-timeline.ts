@@ -1,7 +1,10 @@
+import type { RecordedEvent } from '../vocabulary/message.ts'
+import { describeEvent, describeKind } from './describe.ts'
 import { nameActor, nameBasis, showInstant } from './document.ts'
 import { escapeExactly, type Html, html } from './html.ts'
 import type { Labels } from './labels.ts'
 import type { TimelineEntry } from './subject-report.ts'
+import type { LanguageWords } from './words.ts'
 
 /** More routine entries in a row than this are folded. */
 const routineMax = 2
@@ -28,6 +31,14 @@ const tones = {
     ...['consent.changeLost', 'consent.changeContradicted', 'consent.changeSeen', 'consent.conflicted'],
     ...['consent.lapsed', 'validation.inconclusive'],
   ],
+}
+
+export function toTimelineEntry(event: RecordedEvent, words: LanguageWords): TimelineEntry {
+  const { position, at, type, stream, actor = null, basis = null, anomaly = null, parts = [] } = event
+  return {
+    ...{ position, at, type, stream, words: describeEvent(event, words), actor, basis, anomaly },
+    parts: parts.map(({ name }) => describeKind(`${type}/${name}`, words)),
+  }
 }
 
 /** Writes events as a timeline and folds routine events. `headers` are their exact texts, where the page has them. */

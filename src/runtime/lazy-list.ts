@@ -20,7 +20,7 @@ export function lazyList<T>(pages: () => AsyncIterable<readonly T[]>): AsyncList
  *
  * @throws {AverbaError} `CORRUPT`
  */
-export function createCycleCheck<T>(): (last: T) => void {
+function createCycleCheck<T>(): (last: T) => void {
   let kept: T | undefined
   let [pages, keepAt] = [0, 1]
   return last => {
@@ -41,14 +41,14 @@ export async function* readPages<T>(
   read: (last: T | undefined) => Promise<readonly T[]>,
 ): AsyncGenerator<readonly T[], undefined> {
   const check = createCycleCheck<T>()
-  for (let last: T | undefined; ; ) {
+  for (let last: T | undefined; ; await yieldToEventLoop()) {
     const page = await read(last)
     last = page.at(-1)
-    if (last) check(last)
+    if (last === undefined) return
+    check(last)
     yield page
     // Waiting for an empty page could last forever while other processes append.
-    if (!last || page.length < rowsMax) return
-    await yieldToEventLoop()
+    if (page.length < rowsMax) return
   }
 }
 

@@ -20,6 +20,12 @@ test.each<[call: (averba: Averba, wrong: never) => Promise<unknown>, wrong: unkn
   [({ audit }, wrong) => audit.prove(wrong), { consent: who, knownat: 1 }, 'Unknown member "knownat"'],
   [({ notifications }, wrong) => notifications.replay(wrong), { failed: true, e: 1 }, 'Unknown member "e"'],
   [({ subscriptions }, wrong) => subscriptions.rotate(wrong), 'x', 'no subscription to this event', 'NOT_FOUND'],
+  [async ({ subscriptions }, wrong) => subscriptions.failures(wrong), { recovery: true }, 'Unknown member "recovery"'],
+  [({ subscriptions }, wrong) => subscriptions.apply(wrong, wrong), { delete: 1 }, 'Unknown option "delete"'],
+  [({ logins }, wrong) => logins.url(who, wrong), { url: 'https://a' }, 'Unknown option "url"'],
+  [averba => averba.settle({ timeout: 1 } as never), undefined, 'Unknown option "timeout"'],
+  [({ validations }, wrong) => Array.fromAsync(validations.list(wrong)), { til: 1 }, 'Unknown member "til"'],
+  [({ validations }, wrong) => validations.resolve('a', wrong), { charged: true, not: 'x' }, 'Unknown member "not"'],
   [({ validations }, wrong) => validations.get(wrong), undefined, 'Cannot use the validation id'],
 ])('what would be ignored is refused: %s %j', async (call, wrong, message, code = 'INVALID_INPUT') => {
   const { averba } = await openWorld()

@@ -1,14 +1,12 @@
-import { execFile } from 'node:child_process'
 import { hash } from 'node:crypto'
-import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { root } from '../support/run-script.ts'
+import { root, run } from '../support/run-script.ts'
 import { runSeeds } from './run-seeds.ts'
 
 test('every check holds in worlds with faults and crashes, and the command gives a seed the same digest', async () => {
   const print = async (...flags: readonly string[]) => {
     const args = ['test/campaign/main.ts', ...flags, '--days', '2']
-    const { stdout } = await promisify(execFile)('node', args, { cwd: root })
+    const { stdout } = await run(process.execPath, args, { cwd: root })
     return stdout.trim().split('\n')
   }
   const [printed, asJson] = await Promise.all([print('--first', '1', '--seeds', '2'), print('--seed', '2', '--json')])

@@ -1,7 +1,7 @@
 import type { Machine, MachineState } from '../../src/machines/definition/machine.ts'
 import { machines } from '../../src/machines/machines.ts'
 import type { Message, RecordedEvent } from '../../src/vocabulary/message.ts'
-import { explore, nameOf, statePaths } from '../machines/explore.ts'
+import { eventsOf, explore, nameOf, statePaths } from '../machines/explore.ts'
 import { samples } from '../machines/samples.ts'
 import { viewsRebuilt } from './actions/operations.ts'
 import { crashPoints } from './crash-points.ts'
@@ -32,9 +32,8 @@ function allTransitions(): Iterable<string> {
   for (const { machine, messages } of samples) {
     for (const { state } of explore(machine, messages)) {
       for (const message of messages) {
-        const decision = machine.decide(state, message)
         let before = state
-        for (const event of 'refused' in decision ? [] : decision.events) {
+        for (const event of eventsOf(machine, state, message)) {
           const after = machine.evolve(before, event)
           for (const name of transitionNames(machine, before, event, after)) names.add(name)
           before = after

@@ -1,14 +1,12 @@
-import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { consentService } from '../../openapi/consent-service.ts'
 import type { Document } from '../../openapi/document.ts'
 import { documents, writeDocument } from '../../openapi/documents.ts'
 import { samples } from '../../src/simulation/index.ts'
 import { everyClaim } from '../support/every-claim.ts'
-import { root, toolPath } from '../support/run-script.ts'
+import { root, run, toolPath } from '../support/run-script.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { describedIn, operations } from './described.ts'
 
@@ -47,9 +45,9 @@ describe('the linter', () => {
     const env = { ...process.env, REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
     const paths = [...files.map(name => join(folder, name)), path]
     const given = ['lint', '--format', 'json', ...args, ...paths]
-    const run = promisify(execFile)(process.execPath, [toolPath(tool), ...given], { env })
+    const running = run(process.execPath, [toolPath(tool), ...given], { env })
     // What it reports says the same as its exit code.
-    const { stdout } = await run.catch((error: { stdout: string }) => error)
+    const { stdout } = await running.catch((error: { stdout: string }) => error)
     return JSON.parse(`[${stdout.replaceAll('\n}{', '\n},{')}]`)
   }
   const path = join(temporaryFolder(), 'document.json')

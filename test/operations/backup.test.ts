@@ -17,13 +17,21 @@ import type { Steps } from '../../src/store/database/connection.ts'
 import { Snapshot } from '../../src/store/database/snapshot.ts'
 import { openSqlite } from '../../src/store/database/sqlite.ts'
 import { exportLog } from '../../src/store/files/export-log.ts'
-import { encrypt } from '../../src/vault/cryptography.ts'
+import { decrypt, encrypt } from '../../src/vault/cryptography.ts'
+import { macKey, secretName } from '../../src/vault/keyring.ts'
+import { authenticate, type StoredKeys } from '../../src/vault/stored-keys.ts'
 import { loseStore } from '../support/lose-store.ts'
 import { refuses } from '../support/refuses.ts'
 import { copyStore, makeSampleStore } from '../support/sample-store.ts'
 import { temporaryFolder, temporaryStore } from '../support/temporary-folder.ts'
 import { tamper, useDatabase } from '../support/use-database.ts'
-import { writeKeyring } from '../support/write-keyring.ts'
+
+/** Writes a keyring file that holds its root key, as somebody who has it could. */
+function writeKeyring(path: string, file: StoredKeys): void {
+  const root = createSecretKey(Buffer.from(file.root ?? '', 'base64'))
+  const secret = decrypt(root, Buffer.from(file.secret, 'base64'), secretName)
+  writeFileSync(path, JSON.stringify(authenticate(file, macKey(secret))))
+}
 
 /** A small log, a backup of it, and the path of a store that does not exist. */
 async function backedUp() {

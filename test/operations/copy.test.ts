@@ -1,4 +1,4 @@
-import { copyFileSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { afterAll, expect, test, vi } from 'vitest'
@@ -14,6 +14,7 @@ import { PostgresSchemas } from '../support/postgres-schemas.ts'
 import { refuses } from '../support/refuses.ts'
 import { temporaryFolder, temporaryStore } from '../support/temporary-folder.ts'
 import { useDatabase } from '../support/use-database.ts'
+import { watchedKeyring } from '../support/watched-keyring.ts'
 import { openWorld } from '../support/world.ts'
 
 const postgres = await PostgresSchemas.start()
@@ -233,8 +234,7 @@ test('a log with more index entries than a page moves to a server and back', asy
 })
 
 test('a move between two places of one pool needs two of its connections', async () => {
-  const address = () => ({ store: postgres.newAddress(), keyring: join(temporaryFolder(), 'averba.keys') })
-  const [from, to] = [address(), address()]
+  const [from, to] = [newServerPlace(), newServerPlace()]
   await (await openAverba({ ...from, schedules: false })).close()
   const makePool = (max: number) => new pg.Pool({ connectionString: postgres.url, pipeline: true, max })
   const [narrow, wide] = [makePool(1), makePool(2)]
@@ -256,16 +256,10 @@ test.each([
   // Nobody holds it any more.
   take('bill', null)
   let reads = 0
-  const keyring = {
-    name: 'keyring of the test',
-    async read() {
-      reads += 1
-      if (reads === begins) take('mail', 'other')
-      const text = readFileSync(`${store}.keys`, 'utf8')
-      return { text, tag: text }
-    },
-    replace: async () => false,
-  }
+  const keyring = watchedKeyring(store, () => {
+    reads += 1
+    if (reads === begins) take('mail', 'other')
+  })
   const to = { store: temporaryStore() }
   await refuses('STORE_BUSY', copyStore({ from: { store, keyring }, to }))
   expect(existsSync(`${to.store}.keys`)).toBe(false)

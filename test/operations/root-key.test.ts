@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import {
   backupStore,
   changeRootKey,
@@ -121,7 +121,6 @@ test('a restore without a rollback needs no root key, but refuses a wrong one', 
 
 test('the commands read the root key from the variable named by --root-key-from', async () => {
   vi.stubEnv(variable, text)
-  onTestFinished(() => void vi.unstubAllEnvs())
   const run = async (...args: string[]) =>
     JSON.parse((await averba(...args, '--root-key-from', variable, '--json')).out)
   expect(await run('verify', '--store', store)).toMatchObject({ level: 'held', faults: [] })
@@ -172,7 +171,6 @@ test('an engine that is open while the root key changes reports that it cannot r
 test('averba change-root-key takes both keys from variables', async () => {
   vi.stubEnv(variable, text)
   vi.stubEnv(`${variable}_NEW`, randomBytes(32).toString('base64'))
-  onTestFinished(() => void vi.unstubAllEnvs())
   const change = [
     'change-root-key',
     '--store',
@@ -204,7 +202,6 @@ test('a deep diagnosis of a log whose root key is held elsewhere needs that key'
   const seeing = await diagnoseStore({ store, isDeep: true, rootKey })
   expect(seeing.problems).toContainEqual(expect.stringMatching(/^tags: /))
   vi.stubEnv(variable, text)
-  onTestFinished(() => void vi.unstubAllEnvs())
   const { code, out } = await averba('doctor', '--store', store, '--deep', '--root-key-from', variable)
   expect([code, out]).toEqual([1, expect.stringMatching(/^ +tags: /m)])
 })

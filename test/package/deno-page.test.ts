@@ -1,11 +1,10 @@
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { root, toolPath } from '../support/run-script.ts'
+import { root, run, toolPath } from '../support/run-script.ts'
 import { folderInPackage } from '../support/temporary-folder.ts'
 
 const page = readFileSync(join(root, 'docs/deno.md'), 'utf8')
@@ -32,7 +31,7 @@ function flagsFor(use: string): string[] {
 test('the test of the page passes with the permissions that it names', async () => {
   const { path } = writeBlock('test', 'consents_test.ts')
   const flags = flagsFor('a simulation in memory')
-  const { stdout } = await promisify(execFile)(deno, ['test', ...always, ...flags, path], { cwd: root, env })
+  const { stdout } = await run(deno, ['test', ...always, ...flags, path], { cwd: root, env })
   expect(stdout).toMatch(/1 passed \(?.*0 failed/)
 })
 
@@ -40,8 +39,8 @@ test('Deno replaces a variable in an environment file, unless the value is in si
   const file = join(folderInPackage(), 'own.env')
   writeFileSync(file, "OPEN=a$AVERBA_OTHER-x\nQUOTED='a$AVERBA_OTHER-x'\n")
   const code = "console.log(Deno.env.get('OPEN'), Deno.env.get('QUOTED'))"
-  const run = promisify(execFile)(deno, ['eval', `--env-file=${file}`, code], { env: { ...env, AVERBA_OTHER: 'b' } })
-  expect((await run).stdout).toBe('ab-x a$AVERBA_OTHER-x\n')
+  const printed = run(deno, ['eval', `--env-file=${file}`, code], { env: { ...env, AVERBA_OTHER: 'b' } })
+  expect((await printed).stdout).toBe('ab-x a$AVERBA_OTHER-x\n')
 })
 
 test('the receiver of the page stores, handles and stops, and a missing permission is said in the words of Deno', async () => {
@@ -76,7 +75,7 @@ test('the receiver of the page stores, handles and stops, and a missing permissi
 
   const main = join(root, 'src/cli/main.ts')
   const without = ['run', ...always, '--allow-write', '--allow-env', main, 'status', '--store', store]
-  const denied = promisify(execFile)(deno, without, { cwd: root, env: { ...env, LANG: 'C' } })
+  const denied = run(deno, without, { cwd: root, env: { ...env, LANG: 'C' } })
   const said = expect.stringMatching(/^MISCONFIGURED: Cannot go on: Deno does not permit it\nRequires .* access/)
   await expect(denied).rejects.toMatchObject({ code: 1, stderr: said })
 })
@@ -86,7 +85,7 @@ test('a missing permission is an error of averba that names the flag, for a host
   const flags = [...always, '--allow-read', `--allow-write=${permitted}`]
   const script = join(root, 'test/package/denied-on-deno.ts')
   const stores = [denied, permitted].map(folder => join(folder, 'inbox.sqlite'))
-  const { stdout } = await promisify(execFile)(deno, ['run', ...flags, script, ...stores], { cwd: root, env })
+  const { stdout } = await run(deno, ['run', ...flags, script, ...stores], { cwd: root, env })
   const message = expect.stringContaining('Deno does not permit')
   const missing = (flag: string) => ({ code: 'MISCONFIGURED', message, hint: expect.stringContaining(flag) })
   expect(JSON.parse(stdout)).toEqual({

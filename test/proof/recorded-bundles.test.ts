@@ -1,12 +1,10 @@
-import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { compileMachine } from '../../src/proof/decision-checker.ts'
 import { createVerifierKey, parseCheckpoint, writeVerifierKey } from '../../src/proof/note.ts'
 import { type BundleFile, verifyBundle } from '../../src/verify.ts'
-import { root } from '../support/run-script.ts'
+import { root, run, toolPath } from '../support/run-script.ts'
 
 const logs = join(root, 'test/recordings/logs')
 const bundles = readdirSync(logs).filter(name => name.endsWith('.bundle'))
@@ -39,7 +37,7 @@ test.each(bundles)('%s still verifies, and is held with its own checkpoint as th
 test.each(bundles)('%s verifies on Deno with read access to its folder only', async name => {
   const dir = join(logs, name)
   const args = ['run', '--no-prompt', `--allow-read=${dir}`, 'test/proof/verify-on-deno.ts', dir]
-  const { stdout } = await promisify(execFile)('deno', args, { cwd: root })
+  const { stdout } = await run(toolPath('deno'), args, { cwd: root })
   const { level, root: found } = JSON.parse(stdout)
   expect({ level, found }).toEqual({ level: 'self-consistent', found: (await verifyBundle(readerOf(dir))).root })
 })

@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, expect, test, vi } from 'vitest'
 import {
   type Averba,
@@ -30,6 +28,7 @@ import { closeAtEnd } from '../support/close-at-end.ts'
 import { validate } from '../support/open-validating.ts'
 import { applyPlan } from '../support/portal.ts'
 import { PostgresSchemas } from '../support/postgres-schemas.ts'
+import { run } from '../support/run-script.ts'
 import { folderInPackage, temporaryFolder } from '../support/temporary-folder.ts'
 import { consentServiceWith } from '../support/world.ts'
 import { aheadBy, openSession, withQuery } from './postgres-places.ts'
@@ -264,7 +263,7 @@ test('a machine whose clock is wrong says so, and from half a minute on takes no
     await averba.consents.enrol({ cpf: '25774435016' })
   })
   await aheadBy(300_000, async () => {
-    const reason = expect.stringContaining('the clock of this machine is 300 s ahead of')
+    const reason = expect.stringMatching(/the clock of this machine is 30[01] s ahead of/)
     expect(await averba.health()).toMatchObject({ ready: false, reasons: [reason] })
     await expect(averba.consents.sync({ subject })).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
     await averba.settle()
@@ -500,6 +499,6 @@ test('the page about PostgreSQL runs', async () => {
   // The log is new, or exists.
   const runs = scripts.flatMap((_, i) => [1, 2].map(time => `await import('${folder}/script-${i}.mts?${time}');`))
   const args = ['--conditions=averba-source', '--input-type=module', '-e', runs.join('')]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { env })
+  const { stdout } = await run(process.execPath, args, { env })
   expect(stdout).toBe('[] 26\n[] 26\n1\n1\n')
 })

@@ -2,7 +2,9 @@ import { test } from 'vitest'
 import type { Averba } from '../../src/index.ts'
 import type { VirtualClock } from '../../src/simulation/index.ts'
 import { dayMs, hourMs, minuteMs, passTime } from './pass-time.ts'
-import { playStory, type StoryStep } from './play-story.ts'
+
+/** What a step of a story is written like, and what it does with the words that its form captures. */
+export type StoryStep = readonly [form: RegExp, take: (...words: string[]) => unknown]
 
 /** What each step of a story does, by how it begins, with the words that follow: any number after `...`. */
 export type StorySteps = Readonly<Record<string, (...words: string[]) => unknown>>
@@ -40,6 +42,20 @@ export function tellInForms(told: Told, steps: readonly StoryStep[], story: stri
     [/^(\d+) (ms|s|min|h|d)$/, (n, unit) => told.clock.advance(toMs(n, unit))],
   ]
   return playStory([...forms, ...steps], story)
+}
+
+/** Plays a story, whose steps are separated by commas. An error begins with the step that threw it. */
+async function playStory(steps: readonly StoryStep[], story: string): Promise<void> {
+  for (const each of story.trim().split(/,\s+/)) {
+    const [form, take] = steps.find(([form]) => form.test(each)) ?? []
+    if (!form || !take) throw new TypeError(`A story has no step "${each}"`)
+    try {
+      await take(...(form.exec(each)?.slice(1) ?? []))
+    } catch (error) {
+      if (error instanceof Error) error.message = `${each}: ${error.message}`
+      throw error
+    }
+  }
 }
 
 /** The longest name is meant. */

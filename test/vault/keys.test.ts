@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { AverbaError, diagnoseStore, environmentKeys, type Keys, openAverba, valueOf } from '../../src/index.ts'
 import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
@@ -16,7 +16,6 @@ const variable = 'AVERBA_TEST_ROOT_KEY'
 /** Passes a root key through the environment, as a host does. */
 function keysFrom(text: string | undefined): Keys {
   vi.stubEnv(variable, text)
-  onTestFinished(() => void vi.unstubAllEnvs())
   return environmentKeys({ variable })
 }
 

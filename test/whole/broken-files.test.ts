@@ -17,7 +17,7 @@ import { expect, test } from 'vitest'
 import { AverbaError, backupStore, diagnoseStore, exportBundle, openAverba, systemClock } from '../../src/index.ts'
 import { formatBrasilia } from '../../src/vocabulary/brasilia.ts'
 import { notify } from '../support/notify.ts'
-import { applyPlan } from '../support/portal.ts'
+import { applyPlan, deliver } from '../support/portal.ts'
 import { runCode } from '../support/run-script.ts'
 import { copyStore, makeSampleStore } from '../support/sample-store.ts'
 import { Sqlite } from '../support/sqlite.ts'
@@ -223,8 +223,7 @@ test.each([
   const { averba, portal, samples } = await openWorld({ store, averba: { subscriptions } })
   await applyPlan(averba)
   act(store)
-  const about = { evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
-  expect(await portal.notify({ ...about, body: 'x' })).toMatchObject([{ isDelivered: false }])
+  expect(await deliver({ portal }, 'x', 'e')).toMatchObject([{ isDelivered: false }])
   const message = expect.stringContaining('was moved, replaced or deleted')
   const enrolling = averba.consents.enrol({ cpf: samples.cpf })
   await expect(enrolling).rejects.toMatchObject({ code: 'STORE_UNSAFE', message })

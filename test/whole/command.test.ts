@@ -1,10 +1,10 @@
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { SimulationAddresses } from '../../src/cli/commands/simulate.ts'
+import { run } from '../support/run-script.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { type CommandProcess, main, startAverba } from './run-averba.ts'
 
@@ -24,7 +24,7 @@ function start(args: readonly string[]): CommandProcess {
 /** Runs a command in a shell: `"$@"` is `averba`. It has a code unless that is 0. */
 async function shell(script: string, ...args: string[]): Promise<{ code?: number; stdout: string; stderr: string }> {
   const command = ['-c', script, 'sh', process.execPath, ...main, ...args]
-  return promisify(execFile)('bash', command).catch(error => error)
+  return run('bash', command).catch(error => error)
 }
 
 test('averba simulate stops at the end of the process that started it, and deletes its keys', async () => {

@@ -1,14 +1,13 @@
-import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseEnv, promisify } from 'node:util'
+import { parseEnv } from 'node:util'
 import { expect, test, vi } from 'vitest'
 import type { SimulationAddresses } from '../../src/cli/commands/simulate.ts'
 import { averba, expectOutput, startCommand } from '../support/command-line.ts'
+import { run } from '../support/run-script.ts'
 import { folderInPackage } from '../support/temporary-folder.ts'
 import { main } from './run-averba.ts'
 
-const run = promisify(execFile)
 const folder = folderInPackage()
 
 test('averba works with the written configuration when its variables are set', async () => {
@@ -44,5 +43,4 @@ test('averba works with the written configuration when its variables are set', a
   const missing = 'variables AVERBA_TOKEN_URL, AVERBA_CONSUMER_KEY, AVERBA_PORTAL_URL are not set: Set what'
   const config = join(folder, 'averba.config.ts')
   await expectOutput(averba('doctor', '--config', config, '--json'), missing, 1)
-  vi.unstubAllEnvs()
 })

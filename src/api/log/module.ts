@@ -5,10 +5,10 @@ import { describeLostErasures, findLostErasures } from '../../store/owners/keyri
 import { describeError } from '../../vocabulary/error-words.ts'
 import { clockSkewMaxMs, dayMs, fromInstant, toInstant, wrongClockMs } from '../../vocabulary/instant.ts'
 import { parseEffectId, serviceNames, serviceOf } from '../../vocabulary/names.ts'
-import type { ApiContext } from '../api-context.ts'
+import { type ApiContext, effectPages } from '../api-context.ts'
 import { logForeignAnswers } from '../foreign-answers.ts'
 import { checkPending, type HealthChecks } from '../health-check.ts'
-import type { Figures, Module, PendingFigure } from '../module.ts'
+import type { DueItem, Figures, Module, PendingFigure } from '../module.ts'
 import { createEffects, type Effects } from './effects.ts'
 import { createLog, type Log } from './log.ts'
 
@@ -24,13 +24,15 @@ export function createLogModule(
   return {
     methods: { log: createLog(context, machines), effects: createEffects(context) },
     checks: logChecks(context),
-    due: async () => {
-      const pending = await store.effects({ states: ['pending', 'deferred'] })
-      return pending.flatMap(({ id, data, dueAt: at }) => {
-        if (at === undefined) return []
-        const isRecurring = typeof data === 'object' && data !== null && 'everyMs' in data
-        return { what: isRecurring ? 'sync' : 'call', at, id } as const
-      })
+    due: async until => {
+      const items: DueItem[] = []
+      for await (const page of effectPages(store, ['pending', 'deferred']))
+        for (const { id, data, dueAt: at } of page) {
+          if (at === undefined || at > until) continue
+          const isRecurring = typeof data === 'object' && data !== null && 'everyMs' in data
+          items.push({ what: isRecurring ? 'sync' : 'call', at, id })
+        }
+      return items
     },
     figures: () => readLogFigures(context),
   }

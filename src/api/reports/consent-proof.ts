@@ -1,5 +1,6 @@
 import type { ConsentReport, ReportedAnswer } from '../../pages/consent-page.ts'
 import type { Language } from '../../pages/labels.ts'
+import { toTimelineEntry } from '../../pages/show-timeline.ts'
 import { getLanguageWords, type LanguageWords } from '../../pages/words.ts'
 import { createVerifierKey, parseCheckpoint, writeVerifierKey } from '../../proof/note.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
@@ -12,7 +13,7 @@ import type { ApiContext } from '../api-context.ts'
 import { checkNotFuture, resolveKnownAt } from '../as-of.ts'
 import { type ConsentHistory, readConsentHistory, type Standing, standingAt } from '../consents/consent-events.ts'
 import type { RecordSelector } from '../subject-directory.ts'
-import { readReportedLog, toEntry } from './subject-report.ts'
+import { readReportedLog } from './subject-report.ts'
 
 const portionEvents = 50
 
@@ -71,8 +72,8 @@ export async function proveConsent(
     knownPosition: known.position,
     answer: toReportedAnswer(standingAt(history, at, known.at, {}, clock), words),
     today: toReportedAnswer(standingAt(fullHistory, at, at > log.at ? at : log.at, {}, clock), words),
-    timeline: reliedOn.map(event => toEntry(event, words)),
-    later: later.map(event => toEntry(event, words)),
+    timeline: reliedOn.map(event => toTimelineEntry(event, words)),
+    later: later.map(event => toTimelineEntry(event, words)),
     proof: { key, checkpoint: note, events },
     unproven: words.unproven,
   }

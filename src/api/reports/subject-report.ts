@@ -1,6 +1,7 @@
 import { isAttempt, mayHaveBeenSent, summarizeTrace } from '../../engine/performing/attempt-trace.ts'
-import { describeCall, describeEvent, describeKind, findDataSource } from '../../pages/describe.ts'
+import { describeCall, describeKind, findDataSource } from '../../pages/describe.ts'
 import type { Language, PageOptions } from '../../pages/labels.ts'
+import { toTimelineEntry } from '../../pages/show-timeline.ts'
 import type {
   HeldKind,
   OpenedPiece,
@@ -12,7 +13,6 @@ import type {
   ReportedUse,
   ReportedValidation,
   SubjectReport,
-  TimelineEntry,
 } from '../../pages/subject-report.ts'
 import { getLanguageWords, type LanguageWords } from '../../pages/words.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
@@ -77,7 +77,7 @@ export async function gatherSubjectReport(
     uses: reportedUses(own.events, words),
     validations: reportedValidations(own.events, words),
     notifications: reportedNotifications(own.events),
-    timeline: events.map(event => toEntry(event, words)),
+    timeline: events.map(event => toTimelineEntry(event, words)),
   }
 }
 
@@ -293,18 +293,6 @@ function reportCalls(
 
 /** What a call that looks unsent may be. One that a person has released is pending again. */
 const stateOfSent: Partial<Record<EffectState, EffectState>> = { cancelled: 'unknown', pending: 'deferred' }
-
-export function toEntry(event: Recorded, words: LanguageWords): TimelineEntry {
-  const { position, at, type, stream, actor, basis, anomaly, parts = [] } = event
-  return {
-    ...{ position, at, type, stream },
-    words: describeEvent(event, words),
-    actor: actor ?? null,
-    basis: basis ?? null,
-    anomaly: anomaly ?? null,
-    parts: parts.map(({ name }) => describeKind(`${type}/${name}`, words)),
-  }
-}
 
 /** The consents in the events, in their last known state. */
 async function reportConsents(store: LogStore, events: readonly Recorded[]): Promise<ReportedConsent[]> {

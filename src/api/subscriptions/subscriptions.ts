@@ -8,7 +8,7 @@ import type { Views } from '../../views/views.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, Json } from '../../vocabulary/message.ts'
-import { portalStream, streamOf } from '../../vocabulary/names.ts'
+import { checkKnownNames, portalStream, streamOf } from '../../vocabulary/names.ts'
 import { type CommandOptions, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
 import { type ApiContext, findStream } from '../api-context.ts'
 import { type ListedAtPortal, ofType, requireAs } from '../events.ts'
@@ -174,7 +174,9 @@ export function createSubscriptions(
 
   return {
     plan: async () => (await comparePortal()).plan,
-    async apply(given, { deletions = 'refuse', takeOver = false } = {}) {
+    async apply(given, options = {}) {
+      checkKnownNames(options, ['deletions', 'takeOver'], { noun: 'option' })
+      const { deletions = 'refuse', takeOver = false } = options
       const { plan, listed } = await comparePortal()
       if (plan.hash !== given.hash) {
         const cannot = 'Cannot apply the plan: the portal or the options have changed since'

@@ -198,7 +198,9 @@ export function createValidations(context: ApiContext, standings: Pick<Standings
       if (outcome.replayed && named) await checkSameConsent(context, id, which)
       return applyLateAnswer(context, id, outcome, read)
     },
-    async *list({ state, from, until } = {}) {
+    async *list(filter = {}) {
+      checkKnownNames(filter, ['state', 'from', 'until'], { noun: 'member', of: 'the filter' })
+      const { state, from, until } = filter
       if (from !== undefined) checkInstant(from, 'from')
       if (until !== undefined) checkInstant(until, 'until')
       if (state !== undefined) checkOneOf(state, validationStates, 'state of a validation')
@@ -211,7 +213,9 @@ export function createValidations(context: ApiContext, standings: Pick<Standings
       for await (const page of readPages(validationsPerPage, read))
         for (const row of page) yield await openListedValidation(context, row)
     },
-    async resolve(id, { charged, note }, commandOptions = {}) {
+    async resolve(id, verdict, commandOptions = {}) {
+      checkKnownNames(verdict, ['charged', 'note'], { noun: 'member', of: 'the verdict' })
+      const { charged, note } = verdict
       if (typeof charged !== 'boolean') throw invalidInput('verdict: charged must be true or false')
       if (note !== undefined) checkText(note, 'note', sealedTextMax)
       const { stream, subject } = await requireValidation(context, id)
@@ -263,11 +267,8 @@ function parseClaims(given: Claims): Json {
     return [...issue.path, ...unknown].join('.')
   })
   const fields = [...new Set(all)]
-  throw new AverbaError(
-    'INVALID_INPUT',
-    `Cannot validate: wrong claims${fields.some(Boolean) ? ` at ${fields.join(', ')}` : ''}`,
-    {
-      hint: `Use the fields of the contract, with texts, whole numbers and dates as YYYY-MM-DD: ${Object.keys(claimsSchema.shape).join(', ')}`,
-    },
-  )
+  const cannot = `Cannot validate: wrong claims${fields.some(Boolean) ? ` at ${fields.join(', ')}` : ''}`
+  const known = Object.keys(claimsSchema.shape).join(', ')
+  const hint = `Use the fields of the contract, with texts, whole numbers and dates as YYYY-MM-DD: ${known}`
+  throw new AverbaError('INVALID_INPUT', cannot, { hint })
 }

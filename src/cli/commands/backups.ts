@@ -114,10 +114,7 @@ function* formatRestored(
   yield say`Holds that were set after the backup are lost: set them again before a process with retention runs.`
   if (pending.length === 0) return yield say`No calls were pending when the backup was made.`
   yield ''
-  if (resumedAs !== undefined) {
-    yield* formatUnknown(say, pending)
-    return
-  }
+  if (resumedAs !== undefined) return yield* formatUnknown(say, pending)
   yield* say`WARNING: these calls were pending then, and may have been made since. An engine that opens this
 store makes them AGAIN, except unknown and parked ones, which wait for you. Check the records of
 the services first:`.split('\n')

@@ -1,4 +1,4 @@
-import { openCallsOf, takeFirst } from '../../console/stream-row.ts'
+import { readStream, takeFirst } from '../../console/stream-row.ts'
 import { type Averba, type Events, type Recorded, systemClock } from '../../index.ts'
 import { describeEvent } from '../../pages/describe.ts'
 import { getLanguageWords } from '../../pages/words.ts'
@@ -101,30 +101,16 @@ export const showCommand = defineCommand({
   example: 'averba show subscription-01m7wd7tg0 --known-at 2026-11-20T12:00:00Z',
   notes: 'averba charts --format mermaid draws the machine.\nExit codes: 0 shown, 1 no such stream.',
   async run(terminal, { knownAt, limit, ...source }, stream) {
-    const shown = await lookInto(terminal, source, averba =>
-      readShown(averba, stream, knownAt === undefined ? undefined : readMoment(knownAt), limit),
-    )
+    const known = knownAt === undefined ? undefined : readMoment(knownAt)
+    const shown = await lookInto(terminal, source, averba => readStream(averba, stream, limit, known))
     return { result: shown, lines: formatShown(terminal, stream, shown) }
   },
 })
 
-async function readShown(
-  { log, effects }: Averba,
-  stream: string,
-  knownAt: string | number | undefined,
-  limit: number,
-) {
-  const state = await log.stateOf(stream, knownAt)
-  const { version: fromVersion } = state
-  const events = await takeFirst(log.read({ stream, fromVersion, backward: true }), limit)
-  const calls = knownAt === undefined ? await openCallsOf(effects, stream) : []
-  return { state, calls, events: events.reverse() }
-}
-
 function* formatShown(
   terminal: Terminal,
   stream: string,
-  { state, calls, events }: Awaited<ReturnType<typeof readShown>>,
+  { state, calls, events }: Awaited<ReturnType<typeof readStream>>,
 ): Iterable<string | Line> {
   const { say } = terminal
   yield { text: say`${stream}, version ${state.version}, known until position ${state.position}`, style: 'bold' }

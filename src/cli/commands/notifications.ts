@@ -147,17 +147,10 @@ function handlersOf({ handlers }: Pick<NotificationRow, 'handlers'>): HandlerSta
 }
 
 function toJson(row: NotificationRow) {
-  const { evento, origin, state, copies, received_at: receivedAt, failed_at: failedAt, body_bytes: bodyBytes } = row
+  const { notification, evento, origin, state, copies } = row
   return {
-    id: idOfStream(row.notification),
-    evento,
-    origin,
-    state,
-    copies,
-    receivedAt,
-    failedAt,
-    bodyBytes,
-    handlers: handlersOf(row),
+    ...{ id: idOfStream(notification), evento, origin, state, copies, receivedAt: row.received_at },
+    ...{ failedAt: row.failed_at, bodyBytes: row.body_bytes, handlers: handlersOf(row) },
   }
 }
 

@@ -38,8 +38,8 @@ export const simulateCommand = defineCommand({
     '--host <address>': 'the address to listen on, such as 0.0.0.0 in a container; by default that of loopback',
     '--name <name>': 'the name in addresses and certificates; by default localhost',
   },
-  /** Deletes a temporary folder at the end. A given one stays, with what the next run there goes on with. */
   example: 'averba simulate --port 9443 --json',
+  /** Deletes a temporary folder at the end. A given one stays, with what the next run there goes on with. */
   async run(terminal, { dir, json, seed, fault: faults, policies, deliverFrom, port, host, name: givenName }) {
     // From the start: as the first process of a container it has no other way to end.
     const stopped = waitForStop(terminal)

@@ -125,23 +125,11 @@ export const validationsCommands = defineGroup('validations', 'Paid validations 
 ])
 
 /** A row, and the call that waits, without the addresses of sealed parts. */
-function toJson(
-  { validation, id, subject, state, requested_at, ended_at, charged, resolved_at, ...row }: ValidationRow,
-  call: Call | undefined,
-) {
-  const reusedFrom = row.reused_from
+function toJson(row: ValidationRow, call: Call | undefined) {
+  const { validation, id, subject, state, charged, requested_at: requestedAt, ended_at: endedAt } = row
   return {
-    ...{
-      validation,
-      traceId: traceIdOf(validation),
-      id,
-      subject,
-      state,
-      requestedAt: requested_at,
-      endedAt: ended_at,
-      reusedFrom,
-    },
-    ...{ charged: charged === null ? null : charged === 1, resolvedAt: resolved_at },
+    ...{ validation, traceId: traceIdOf(validation), id, subject, state, requestedAt, endedAt },
+    ...{ reusedFrom: row.reused_from, charged: charged === null ? null : charged === 1, resolvedAt: row.resolved_at },
     call: call ? toCallJson(call) : null,
   }
 }

@@ -112,7 +112,7 @@ export class Recorder {
 
   async #decide(
     request: DecisionRequest,
-    { isCommand, about, receipt: requested, settles }: AttemptOptions,
+    { isCommand, about, receipt: requested, settles }: RecordOptions,
   ): Promise<RecordedOrReceipt | AppendConflict> {
     const isFact = !isCommand
     const decided = await this.#decisions.decide(request)
@@ -186,11 +186,7 @@ export interface RecordOptions {
   readonly isAnswer?: boolean
   readonly about?: RequestContext
   readonly receipt?: Pick<NewReceipt, 'commandId' | 'digest'>
-  readonly settles?: AttemptEnd
-}
-
-type AttemptOptions = Omit<RecordOptions, 'settles'> & {
-  readonly settles: RecordOptions['settles'] | undefined
+  readonly settles?: AttemptEnd | undefined
 }
 
 type AppendConflict = Extract<Appended, { status: 'conflict' }>
@@ -264,13 +260,9 @@ export function repeatResult(receipt: Receipt, digest: Uint8Array): CommandResul
 /** The error for the id of a command whose data subject was erased; `outcome` is that of its call. */
 export function erasedCommandError(commandId: string, outcome?: 'settled' | 'declined' | 'unknown'): AverbaError {
   const outcomeText = outcome === undefined ? '' : `. ${outcomeTexts[outcome]}`
-  return new AverbaError(
-    'SUBJECT_ERASED',
-    `Cannot use the command id "${commandId}" again: its data subject was erased${outcomeText}`,
-    {
-      hint: 'Its input was erased, and it is not repeated. subjects.receipt reports the erasure of the person',
-    },
-  )
+  const cannot = `Cannot use the command id "${commandId}" again: its data subject was erased${outcomeText}`
+  const hint = 'Its input was erased, and it is not repeated. subjects.receipt reports the erasure of the person'
+  return new AverbaError('SUBJECT_ERASED', cannot, { hint })
 }
 
 const outcomeTexts = {
@@ -295,7 +287,7 @@ export class WriteRetry {
   #endsAtMs = Number.POSITIVE_INFINITY
   readonly #options: WriteRetryOptions
   /** By error code: settles when the retrying caller has succeeded, or the log is closing. */
-  readonly #retrying = new Map<ErrorCode, Promise<void>>()
+  readonly #retrying = new Map<ErrorCode, Promise<unknown>>()
 
   constructor(clock: Clock, options: WriteRetryOptions) {
     this.#clock = clock
@@ -319,10 +311,7 @@ export class WriteRetry {
         attempt = await this.#try(work, what)
       } else {
         const retrying = this.#retry(work, code, what)
-        const over = retrying.then(
-          () => undefined,
-          () => undefined,
-        )
+        const over = retrying.catch(() => undefined)
         this.#retrying.set(code, over)
         attempt = await retrying.finally(() => this.#retrying.delete(code))
       }

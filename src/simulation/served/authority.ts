@@ -9,9 +9,6 @@ export interface IssuedCertificate {
   readonly key: string
 }
 
-/** A private certificate authority for simulated services and their clients. */
-export type Authority = Awaited<ReturnType<typeof createAuthority>>
-
 const serverAuth = '1.3.6.1.5.5.7.3.1'
 const clientAuth = '1.3.6.1.5.5.7.3.2'
 

@@ -7,7 +7,7 @@ import { type Clock, systemClock } from '../../runtime/clock.ts'
 import { type Entropy, systemEntropy } from '../../runtime/entropy.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { StreamingFetch } from '../../vocabulary/fetch.ts'
-import { checkKnownNames, type ServiceName } from '../../vocabulary/names.ts'
+import { checkKnownNames, type ServiceName, serviceNames } from '../../vocabulary/names.ts'
 import { requireNode } from '../../vocabulary/node-version.ts'
 import type { Fault } from '../faults/fault.ts'
 import { createSimulators, credentials, samples } from '../services/create-simulators.ts'
@@ -100,9 +100,7 @@ export async function startServices(options: ServicesOptions = {}) {
       replaceCertificate: () => server[simulators.faults.nextCertificate(service)],
       clientCa: service === 'consentService' ? ca : undefined,
     })
-  const servers = await allOrNone(
-    (['consentService', 'tokenService', 'validationService', 'portal'] as const).map(start),
-  )
+  const servers = await allOrNone(serviceNames.map(start))
   const urls = servers.map(each => `https://${name}:${each.port}`)
   const [consentUrl = '', tokenUrl = '', validationUrl = '', portalUrl = ''] = urls
   const { consumerKey, consumerSecret, service, portalHeaders } = credentials

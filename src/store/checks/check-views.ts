@@ -5,16 +5,13 @@ import { rows, type Steps } from '../database/connection.ts'
 import type { Reading } from '../database/reading.ts'
 import type { HeaderReader } from '../log/header.ts'
 import { compareRows, RowDifferences } from '../views/compare-rows.ts'
-import { Folding, foldPages, positionOf } from '../views/folding.ts'
+import { Folding, foldPages, largeStepPages, positionOf } from '../views/folding.ts'
 import { readProgressOf } from '../views/projector.ts'
 import { createViewTable, ViewTable } from '../views/view-table.ts'
 import type { OnPage } from './check-log.ts'
 
 /** How many rows are held before they are written, which bounds the memory of a check. */
 const rowsMax = 20_000
-
-/** How many pages one step folds. */
-const stepPages = 8
 
 interface BuiltView {
   readonly view: View
@@ -68,7 +65,7 @@ async function foldToEnd(
   let sound = built
   while (!sound.every(({ folding }) => folding.isAtEnd)) {
     const foldings = sound.map(({ folding }) => folding)
-    await reading.read(() => foldPages(headers, foldings, stepPages))
+    await reading.read(() => foldPages(headers, foldings, largeStepPages))
     for (const { view, folding } of sound) {
       if (!folding.failure) continue
       const { error, position } = folding.failure

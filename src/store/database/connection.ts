@@ -1,6 +1,5 @@
 import type { Compilable, CompiledQuery } from 'kysely'
-import { yieldToEventLoop } from '../../runtime/event-loop.ts'
-import { createCycleCheck } from '../../runtime/lazy-list.ts'
+import { readPages as readListPages } from '../../runtime/lazy-list.ts'
 import type { Semaphore } from '../../runtime/locks.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 
@@ -155,20 +154,11 @@ export function oneOf(column: string, values: readonly unknown[]): string {
 /**
  * Reads pages until an empty one, each after the last row of the one before, and yields to the event loop in between.
  */
-export async function* readPages<R>(
+export function readPages<R>(
   reader: Pick<Connection, 'read'>,
   pageAfter: (last?: R) => BuiltQuery<R>,
-): AsyncGenerator<readonly R[]> {
-  const check = createCycleCheck<R>()
-  for (let last: R | undefined; ; await yieldToEventLoop()) {
-    const query = pageAfter(last)
-    const page = await reader.read(() => rows(query))
-    const next = page.at(-1)
-    if (next === undefined) return
-    check(next)
-    last = next
-    yield page
-  }
+): AsyncGenerator<readonly R[], undefined> {
+  return readListPages(1, last => reader.read(() => rows(pageAfter(last))))
 }
 
 /** Measures each committed write transaction, without the wait for its lock, and reports the errors of failed ones. */

@@ -80,10 +80,7 @@ export class PoolWatch {
     session.tell({ text: `begin read only; set local statement_timeout = ${lookEveryMs}` })
     const looking = session.send({ text: marks.join(' union all ') })
     // After a look that failed, too, the connection is well.
-    await session.send({ text: 'commit' }).then(
-      () => session.end(false),
-      () => session.end(true),
-    )
+    await session.finish('commit')
     const { rows } = await looking
     for (const { i, mark } of rows as { i: number; mark: string }[]) {
       const log = logs[i]

@@ -195,7 +195,7 @@ export class PostgresConnection implements Connection {
       for (const { reject } of readings) reject(error)
       return
     }
-    endReading(session)
+    void session.finish('commit')
   }
 
   async readOnly(query: CompiledQuery, check?: CheckTables): Promise<readonly unknown[]> {
@@ -221,7 +221,7 @@ export class PostgresConnection implements Connection {
       const looked = session.send({ text: findReplaced, values: [tables] })
       const { rows } = await asked
       found = (await looked).rows.length > 0 ? undefined : rows
-      endReading(session)
+      void session.finish('commit')
     } catch (cause) {
       const error = await this.#abandon(session, cause)
       throw cause instanceof AverbaError ? cause : error
@@ -287,11 +287,7 @@ export class PostgresConnection implements Connection {
   async #abandon(session: PostgresSession, cause: unknown): Promise<unknown> {
     // Steps that throw by themselves have no failure of the session.
     const reason = session.failure ?? cause
-    const isBroken = await session.send({ text: 'rollback' }).then(
-      () => false,
-      () => true,
-    )
-    session.end(isBroken)
+    await session.finish('rollback')
     return toAverbaError(this.#name, reason) ?? reason
   }
 
@@ -374,14 +370,6 @@ function* forgetMark(writer: string): Steps<void> {
   yield { sql: 'delete from writer where name = ?', parameters: [writer] }
 }
 
-/** Ends a transaction that read. Nobody need wait for it. */
-function endReading(session: PostgresSession): void {
-  session.send({ text: 'commit' }).then(
-    () => session.end(false),
-    () => session.end(true),
-  )
-}
-
 const findReplaced = `select from unnest($1::text[]) name where ${isReplaced('name')}`
 
 /** Finds the tables that a query plan reads: those of another schema with its name. */
@@ -399,19 +387,12 @@ function unreachableError(name: string, cause: unknown): AverbaError {
 }
 
 function lostTransactionError(name: string, cause: unknown): AverbaError {
-  return new AverbaError('STORE_BUSY', `Cannot use ${name}: the transaction was rolled back`, {
-    cause,
-    hint: 'The connection was lost before the commit: nothing was recorded. Try again',
-  })
+  const hint = 'The connection was lost before the commit: nothing was recorded. Try again'
+  return new AverbaError('STORE_BUSY', `Cannot use ${name}: the transaction was rolled back`, { cause, hint })
 }
 
 function doubtError(name: string, cause: unknown): AverbaError {
-  return new AverbaError(
-    'STORE_UNSAFE',
-    `Cannot use ${name}: a commit was not answered, and the log was closed before the server said more`,
-    {
-      cause,
-      hint: 'A command that was running may have been recorded: repeat it only with the same command id',
-    },
-  )
+  const cannot = `Cannot use ${name}: a commit was not answered, and the log was closed before the server said more`
+  const hint = 'A command that was running may have been recorded: repeat it only with the same command id'
+  return new AverbaError('STORE_UNSAFE', cannot, { cause, hint })
 }

@@ -115,11 +115,7 @@ class PostgresReading implements Reading {
   }
 
   async close(): Promise<void> {
-    const isBroken = await this.#session.send({ text: 'rollback' }).then(
-      () => false,
-      () => true,
-    )
-    this.#session.end(isBroken)
+    await this.#session.finish('rollback')
     await this.#closePool()
   }
 

@@ -137,6 +137,14 @@ export class PostgresSession {
     }
   }
 
+  /** Ends its transaction, and gives the connection back. */
+  finish(how: 'commit' | 'rollback'): Promise<void> {
+    return this.send({ text: how }).then(
+      () => this.end(false),
+      () => this.end(true),
+    )
+  }
+
   /** Gives the connection back. A broken one is closed. */
   end(isBroken: boolean): void {
     this.#client.off('error', this.#onError)

@@ -32,6 +32,8 @@ const tables: Readonly<Record<string, readonly string[]>> = {
   secret: ['name'],
 }
 const pageRows = 500
+/** A part may have megabytes. */
+const partPageRows = 50
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -171,7 +173,8 @@ async function copyTable(
   let last = await to.read(readNewest)
   for (;;) {
     const after = last === undefined ? '' : `where (${order.join(', ')}) > (${order.map(() => '?').join(', ')})`
-    const sql = `select * from ${table} ${after} order by ${order.join(', ')} limit ${pageRows}`
+    const limit = table === 'part' ? partPageRows : pageRows
+    const sql = `select * from ${table} ${after} order by ${order.join(', ')} limit ${limit}`
     const parameters = last === undefined ? [] : keys.map(key => last?.[key])
     const page = await from.read(() => rows<Row>({ sql, parameters }))
     const columns = Object.keys(page[0] ?? {})

@@ -1,4 +1,4 @@
-import { type Clock, cancelReason } from '../../runtime/clock.ts'
+import { type Clock, cancelReason, monotonicClock } from '../../runtime/clock.ts'
 import { type Connection, each, rows, type Steps } from '../database/connection.ts'
 import type { Leasing } from './lease.ts'
 import { type EffectAttempt, extendEffects } from './ledger.ts'
@@ -14,6 +14,7 @@ export class LeaseKeeper {
   readonly #connection: Connection
   readonly #clock: Clock
   readonly #leasing: Leasing
+  readonly #elapsedMs: () => number
   readonly #held = new Map<Held, number>()
   #idle: AbortController | undefined
   #isClosed = false
@@ -21,12 +22,13 @@ export class LeaseKeeper {
   constructor(connection: Connection, clock: Clock, leasing: Leasing) {
     this.#connection = connection
     this.#clock = clock
+    this.#elapsedMs = monotonicClock(clock)
     this.#leasing = leasing
   }
 
   /** Keeps a lease that this process has taken until the work ends. If it is lost, what the work records is refused. */
   async keep<T>(held: Held, work: () => Promise<T>): Promise<T> {
-    this.#held.set(held, this.#clock.now())
+    this.#held.set(held, this.#elapsedMs())
     if (!this.#idle && !this.#isClosed) {
       this.#idle = new AbortController()
       // Apart: what waits for the lock of the log holds up no other.
@@ -67,7 +69,7 @@ export class LeaseKeeper {
 
   *#extendCalls(): Steps<void> {
     yield* awaitAnswer()
-    const now = this.#clock.now()
+    const now = this.#elapsedMs()
     const isKept = ([held, since]: [Held, number]) => 'effect' in held && now - since < attemptMaxMs
     const calls = [...this.#held].filter(isKept).flatMap(([held]) => ('effect' in held ? [held.effect] : []))
     yield* extendEffects(calls, this.#leasing.begin())

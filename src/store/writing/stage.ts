@@ -16,13 +16,13 @@ import {
 import { writeHead } from '../log/head.ts'
 import { type HeaderReader, schemaOf, writeHeader } from '../log/header.ts'
 import { digestKey, writeEntries } from '../log/keyed-index.ts'
-import { type ChangedStream, writeStreamEnds } from '../log/streams.ts'
+import { type ChangedStream, type StreamEnd, writeStreamEnds } from '../log/streams.ts'
 import type { Tags } from '../log/tags.ts'
 import { leafHash } from '../log/tree.ts'
 import type { Append, Appended, IndexEntry, Receipt, StagedEvent, StreamExpectation } from './append.ts'
 import { areDestroyed, type Destruction, destroyData, erasedOwner, isPersonStaged } from './destruction.ts'
 import type { Found } from './found.ts'
-import type { KnownOwner, KnownStream, NewRecentDigest, RecentDigests, WriterCache } from './writer-cache.ts'
+import type { KnownOwner, NewRecentDigest, RecentDigests, WriterCache } from './writer-cache.ts'
 
 /** The staged appends of one transaction: each is checked when it is staged, and all are written together. */
 export class Batch {
@@ -80,7 +80,7 @@ const insertSubtree = 'insert into subtree (level, number, hash) values (?, ?, ?
 
 /** The stored state of a stream, and its key and version after the append. A key of 0 is not assigned yet. */
 interface StreamPlacement {
-  readonly before: KnownStream | undefined
+  readonly before: StreamEnd | undefined
   key: number
   version: number
 }

@@ -13,8 +13,6 @@ import type { Tags } from '../log/tags.ts'
 import type { ForeignEvent } from '../log/tail.ts'
 import type { Tree } from '../log/tree.ts'
 
-export type KnownStream = StreamEnd
-
 /** An owner's key with its number. An erased owner never gets a new key. */
 export type KnownOwner = OwnerKey & {
   readonly key: number
@@ -46,7 +44,7 @@ export class WriterCache implements Head {
   tag: string
   readonly tree: Tree
   leaf: Uint8Array | null
-  readonly streams: Map<string, KnownStream>
+  readonly streams: Map<string, StreamEnd>
   readonly owners: Map<string, KnownOwner>
   /** The rows of views that were written last, by view and key. */
   readonly viewRows: Map<string, Map<string, Row | undefined>>

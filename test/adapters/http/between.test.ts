@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import { connect } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { proxyFromEnvironment } from '../../../src/adapters/http/outbound-proxy.ts'
 import { tryReach } from '../../../src/adapters/http/try-reach.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
@@ -134,7 +134,6 @@ describe('a proxy', () => {
 
   test('that a stranger answers for over https gets no password, whatever the environment says', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
-    onTestFinished(() => void vi.unstubAllEnvs())
     let asked = 0
     const server = createHttpsServer(own)
     const port = await listenUntilEnd(server.on('connect', (_, socket) => void socket.end(`${asked++}`)))

@@ -1,5 +1,5 @@
 import { connect, createServer } from 'node:net'
-import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { openSocket, type SocketOptions } from '../../../src/adapters/http/transport.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
@@ -260,6 +260,5 @@ test('closing a client does not wait for an answer that is still to come', async
 
 test('the server certificate is checked despite NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
-  onTestFinished(() => void vi.unstubAllEnvs())
   await expectUnsent(openHere({ ca: stranger.ca }).send())
 })

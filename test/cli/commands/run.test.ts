@@ -36,9 +36,6 @@ function configureAll(handled: string[] = [], synced: string[] = []): string {
   })
 }
 
-/** Waits for something that happens in this process, however busy the machine is. */
-const poll = <T>(read: () => T) => expect.poll(read, { timeout: 20_000, interval: 10 })
-
 async function portOf(command: RunningCommand, message: string): Promise<number> {
   return JSON.parse(await command.line(`"message":"${message}"`)).port
 }
@@ -58,11 +55,11 @@ test('averba run reads consents, receives and handles notifications, and stops o
   expect((await fetch(`${origin}/readyz`, { method: 'POST' })).status).toBe(405)
 
   // Its first reading is pending since the person was enrolled, and goes without anybody asking.
-  await poll(() => synced).toHaveLength(1)
+  await expect.poll(() => synced).toHaveLength(1)
 
   services.connect('receptor.exemplo.br', await portOf(run, 'receiving'))
   expect(await deliver(services, {}, 'e')).toMatchObject(delivered)
-  await poll(() => handled).toHaveLength(1)
+  await expect.poll(() => handled).toHaveLength(1)
   await deliver(services, {}, 'e')
 
   const metrics = await get('/metrics')
@@ -117,7 +114,7 @@ test('one averba run serves the receivers of several logs, distinguished by path
   for (const evento of ['um-1', 'um-2', 'dois-1', 'dois-2'])
     expect(await deliver(services, { evento }, evento)).toMatchObject(delivered)
   const all = ['dois dois-1', 'dois dois-2', 'um um-1', 'um um-2']
-  await poll(() => handled.toSorted()).toEqual(all)
+  await expect.poll(() => handled.toSorted()).toEqual(all)
   for (const port of await portsOf('listening'))
     expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200)
   expect(await run.stop('SIGTERM')).toMatchObject({ code: 0, err: '' })
@@ -138,7 +135,7 @@ test('work under way at a signal is finished and recorded', async () => {
   await services.faults.add({ kind: 'delay', ms: 9_000, service: 'consentService', times: 1 })
   const synced: string[] = []
   const run = start(configureAll([], synced))
-  await poll(() => services.requests.some(({ service }) => service === 'consentService')).toBe(true)
+  await expect.poll(() => services.requests.some(({ service }) => service === 'consentService')).toBe(true)
   const ended = run.stop('SIGTERM')
   await run.line('"message":"stopping"')
   expect(synced).toEqual([])

@@ -7,8 +7,7 @@ import { isDetail, isList } from '../../support/consent-requests.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { minuteMs } from '../../support/pass-time.ts'
-import type { StoryStep } from '../../support/play-story.ts'
-import { tellEach, tellInForms, toMs } from '../../support/tell-story.ts'
+import { type StoryStep, tellEach, tellInForms, toMs } from '../../support/tell-story.ts'
 import { expectViewsAsKept } from '../../support/views-as-kept.ts'
 
 type Status = Consent['status']

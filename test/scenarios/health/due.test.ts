@@ -4,6 +4,7 @@ import { answering, busy } from '../../support/answers.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
+import { applyPlan, deliver } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
@@ -26,9 +27,9 @@ test('due lists future readings, retries, expiries and deletions', async () => {
   })
   const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 10 * dayMs })
   await averba.settle()
-  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  await applyPlan(averba)
   const failedAt = clock.now()
-  await portal.notify({ evento, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body: {} })
+  await deliver({ portal }, {}, evento)
   await averba.subscriptions.failures()
   isDown = true
   const outcome = await averba.consents.sync({ subject })

@@ -5,6 +5,7 @@ import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
 import { Tags } from '../../../src/store/log/tags.ts'
 import { openKeyring } from '../../../src/vault/keyring.ts'
 import { KeyringFile } from '../../../src/vault/keyring-file.ts'
+import { notify as send } from '../../support/notify.ts'
 import { passTime } from '../../support/pass-time.ts'
 import { inboxOf } from '../../support/portal.ts'
 import { refuses } from '../../support/refuses.ts'
@@ -64,10 +65,7 @@ async function given() {
 const cutOff = (header: string) => header.slice(0, -1)
 
 async function notify(averba: Averba, body: unknown, evento: string): Promise<void> {
-  const headers = { 'event-type': evento, 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
-  const init = { method: 'POST', headers, body: JSON.stringify(body) }
-  const { status } = await averba.receiver.fetch(new Request('https://receptor.exemplo.br/averba', init))
-  expect(status).toBe(200)
+  expect((await send(averba, body, { 'event-type': evento })).status).toBe(200)
 }
 
 test('a notification with a damaged body is parked and listed as such, and all others are handled', async () => {

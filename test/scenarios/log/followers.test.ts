@@ -10,7 +10,7 @@ import { dayMs, minuteMs, passTime } from '../../support/pass-time.ts'
 import { refuses } from '../../support/refuses.ts'
 import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openEngine } from '../../support/world.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
 const actor = { kind: 'person', ref: 'operadora' } as const
 const cpfs = ['25774435016', '11144477735', '52998224725', '39053344705', '15350946056']
@@ -177,10 +177,7 @@ test('a wait that was set while the clock was ahead is over once the clock is co
 })
 
 test('an operator has a parked follower retry or skip its event, whose position is returned and logged', async () => {
-  const lines: LogLine[] = []
-  const clock = new VirtualClock()
-  const logger = (line: LogLine) => void lines.push(line)
-  const averba = await openEngine({ store: ':memory:', clock, entropy: seededEntropy(1), logger })
+  const { averba, clock, lines } = await openWorld()
   await enrolAll(averba, 0, 3)
   const done: number[] = []
   averba.log.follow('crm', ['subject.enrolled'], async event => {

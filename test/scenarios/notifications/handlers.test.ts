@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Averba, HandlerError, HandlerOptions, LogLine, Notification } from '../../../src/index.ts'
 import { samples, seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
+import { checkOf } from '../../support/check-of.ts'
 import { countTurns } from '../../support/count-turns.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { notify } from '../../support/notify.ts'
@@ -211,11 +212,7 @@ test('a replay during the last call is not lost when that call fails', async () 
 })
 
 test('a handler of an undeclared event is logged', async () => {
-  const said: LogLine[] = []
-  const averba = await openEngine({
-    ...{ store: ':memory:', receiver, subscriptions: [{ evento }] },
-    logger: line => void said.push(line),
-  })
+  const { averba, lines: said } = await openWorld({ averba: { receiver, subscriptions: [{ evento }] } })
   averba.notifications.handle(evento, 'crm', idle)
   expect(said).toEqual([])
   averba.notifications.handle('dimp-situacao-imprt', 'crm', idle)
@@ -392,9 +389,7 @@ test('a notification whose body was destroyed is parked at once, which is no fai
     { state: 'handled', handlers: [{ reason: '' }] },
   ]
   expect(await inboxOf(averba)).toMatchObject(handled)
-  expect((await averba.health({ only: ['notifications'] })).checks).toMatchObject([
-    { ok: true, detail: '0 parked, 0 to be retried' },
-  ])
+  expect(await checkOf(averba, 'notifications')).toMatchObject({ ok: true, detail: '0 parked, 0 to be retried' })
   expect(said.filter(({ message }) => message.includes('handler failed'))).toEqual([])
   // Asking again does not grow the log.
   expect(await averba.notifications.replay({ failed: true })).toBe(0)

@@ -4,6 +4,7 @@ import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { openKeyring } from '../../../src/vault/keyring.ts'
 import { KeyringFile } from '../../../src/vault/keyring-file.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
+import { notify } from '../../support/notify.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine, openWorld } from '../../support/world.ts'
 
@@ -13,11 +14,8 @@ const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
 test('an epoch of a process that died does not affect running processes', async () => {
   const store = temporaryStore()
   const { averba, clock, close } = await openWorld({ averba: { store } })
-  const deliver = async (to: typeof averba, n: number, toWhom = '11222333000181') => {
-    const headers = { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': toWhom }
-    const request = new Request(receiver.publicUrl, { method: 'POST', headers, body: `{"n":${n}}` })
-    return (await to.receiver.fetch(request, { remoteAddress: '161.148.0.1' })).status
-  }
+  const deliver = async (to: typeof averba, n: number, toWhom = '11222333000181') =>
+    (await notify(to, { n }, { 'destinatario-id': toWhom })).status
   await averba.consents.enrol({ cpf: '25774435016' })
   // The keyring is replaced first; a process that dies then has not recorded it in the log.
   const keyring = await openKeyring(new KeyringFile(`${store}.keys`, systemEntropy), systemEntropy)

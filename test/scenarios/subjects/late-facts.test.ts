@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Averba, replayLog, valueOf, verifyLog } from '../../../src/index.ts'
+import { type Averba, valueOf, verifyLog } from '../../../src/index.ts'
 import { busy, holdingAnswer } from '../../support/answers.ts'
 import { isChange, isList } from '../../support/consent-requests.ts'
 import { readConsent } from '../../support/given-consent.ts'
@@ -8,6 +8,7 @@ import { isValidation } from '../../support/open-validating.ts'
 import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
 import { applyPlan, inboxOf } from '../../support/portal.ts'
 import { refuses } from '../../support/refuses.ts'
+import { expectSound } from '../../support/sound-log.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
@@ -20,8 +21,7 @@ async function holding(isOne: (request: Request) => boolean) {
   const world = await openWorld({ averba: { store }, intercept })
   onTestFinished(async () => {
     await world.close()
-    expect((await verifyLog({ store })).faults).toEqual([])
-    expect((await replayLog({ store })).divergence).toBeUndefined()
+    await expectSound(store)
   })
   return { ...world, given, release, store, world }
 }

@@ -11,7 +11,7 @@ import { fillUp } from '../../support/fill-up.ts'
 import { readConsent } from '../../support/given-consent.ts'
 import { isValidation } from '../../support/open-validating.ts'
 import { dayMs, passTime } from '../../support/pass-time.ts'
-import { applyPlan, inboxOf } from '../../support/portal.ts'
+import { applyPlan, deliver, inboxOf } from '../../support/portal.ts'
 import { refuses } from '../../support/refuses.ts'
 import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -23,13 +23,12 @@ async function worldWith(retention: AverbaOptions['retention'] & object, options
   const store = temporaryStore()
   const subscriptions = [{ evento: 'e', chaveSecreta: 'x'.repeat(20) }]
   const world = await openWorld({ ...options, averba: { store, retention, schedules: true, subscriptions } })
-  const { averba, portal, samples } = world
+  const { averba, samples } = world
   await applyPlan(averba)
   return {
     ...{ ...world, world, store },
     destroyed: async () => (await eventsOf(world, 'retention.applied')).map(({ data }) => data),
-    notify: (n: number) =>
-      portal.notify({ evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: '12ABC34501DE35', body: { n } }),
+    notify: (n: number) => deliver(world, { n }, 'e'),
     pass: (days: number) => passTime(world, days * dayMs),
     validate: (id: string, more = {}) =>
       averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' }, ...more }),

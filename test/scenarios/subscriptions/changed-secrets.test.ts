@@ -4,10 +4,10 @@ import type { Averba, AverbaOptions } from '../../../src/index.ts'
 import { samples, type World, type WorldOptions } from '../../../src/simulation/index.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { dayMs, hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
-import { actionsOf, applyPlan, openBeside, statusOf } from '../../support/portal.ts'
+import { actionsOf, applyPlan, deliver, openBeside, statusOf } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
-import { evento, notify } from './story.ts'
+import { evento } from './story.ts'
 
 const publicUrl = 'https://receptor.exemplo.br/averba'
 const first = `primeiro-${'x'.repeat(40)}`
@@ -55,9 +55,9 @@ async function apply(averba: Averba): Promise<string[]> {
 
 let contents = 0
 /** The portal sends new content with its secrets, which is accepted. */
-async function deliver(world: World, times = 1): Promise<void> {
+async function deliverNew(world: World, times = 1): Promise<void> {
   for (let time = 0; time < times; time++)
-    expect(await notify(world, ++contents)).toMatchObject([{ isDelivered: true }])
+    expect(await deliver(world, ++contents)).toMatchObject([{ isDelivered: true }])
 }
 
 /** The answers to notifications with some secrets. */
@@ -75,21 +75,21 @@ test.each<[string, Declare]>([
   ['a chaveAutenticacao', ask => ({ subscriptions: [{ evento, chaveSecreta: 'um', chaveAutenticacao: ask }] })],
 ])('after a change of %s no notification is lost, the former one expires an hour after apply', async (_, declare) => {
   const { world, averba, clock, source } = await given(declare)
-  await deliver(world)
+  await deliverNew(world)
   expect(await checkOf(averba)).toMatchObject({ ok: true })
   source.value = second
   await clock.advance(2 * minuteMs)
   // The first notification starts a reading and does not wait for it.
-  await deliver(world, 3)
+  await deliverNew(world, 3)
   await clock.advance(2 * minuteMs)
-  await deliver(world)
+  await deliverNew(world)
   const detail = expect.stringMatching(/^the secrets of dimp-situacao-import have changed.*apply/)
   expect(await checkOf(averba)).toMatchObject({ ok: false, detail })
   expect(await apply(averba)).toEqual(['change'])
-  await deliver(world)
+  await deliverNew(world)
   await clock.advance(2_000)
   expect(await checkOf(averba)).toMatchObject({ ok: true })
-  await deliver(world)
+  await deliverNew(world)
 })
 
 test('a source read while the clock was ahead is read again after the clock is corrected', async () => {
@@ -146,7 +146,7 @@ test('a source that fails on a later reading loses no notification and is logged
   const { world, clock, source, lines } = await given()
   source.isDown = true
   await clock.advance(2 * minuteMs)
-  await deliver(world, 3)
+  await deliverNew(world, 3)
   const told = lines.map(line => JSON.stringify(line)).filter(line => line.includes('could not be read again'))
   expect(told).toHaveLength(1)
   expect(told.join()).not.toContain(first)
@@ -203,7 +203,7 @@ test('a list of a process that declares nothing ends no former secret, and does 
   const { world, averba, clock, source, store } = await givenShared()
   source.value = second
   await clock.advance(2 * minuteMs)
-  await deliver(world)
+  await deliverNew(world)
   expect(await statusesOf(averba, first, second)).toEqual([200, 200])
   const other = await openBeside(world, { store, subscriptions: [] })
   await other.subscriptions.plan()
@@ -251,14 +251,14 @@ test('a secret that changes during an apply needs another apply and loses no not
   expect(await apply(averba)).toEqual(['change'])
   for (const waited of [0, 2 * hourMs]) {
     await clock.advance(waited)
-    await deliver(world)
+    await deliverNew(world)
     expect(await checkOf(averba)).toMatchObject({ ok: false, detail: expect.stringContaining('have changed') })
   }
   expect(await apply(averba)).toEqual(['change'])
   await clock.advance(2_000) // What is known is a second old at most.
   expect(await checkOf(averba)).toMatchObject({ ok: true })
   await clock.advance(2 * hourMs)
-  await deliver(world)
+  await deliverNew(world)
   expect(await statusOf(averba, second)).toBe(401)
 })
 
@@ -272,7 +272,7 @@ test('a secret that is read only when the call is sent needs no other apply', as
   world.faults.clear()
   await passTime({ averba, clock }, 5 * minuteMs)
   await clock.advance(2_000)
-  await deliver(world)
+  await deliverNew(world)
   expect(await checkOf(averba)).toMatchObject({ ok: true })
 })
 

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import type { Fetch } from '../../../src/index.ts'
 import { countTurns } from '../../support/count-turns.ts'
 import { hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
-import { bodiesOf, inboxOf, openBeside } from '../../support/portal.ts'
+import { bodiesOf, deliver, inboxOf, openBeside } from '../../support/portal.ts'
 import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { evento, lose, notify, openSubscribed, subscriptions, tell } from './story.ts'
+import { evento, lose, openSubscribed, subscriptions, tell } from './story.ts'
 
 /** Has the portal answer each question about failures with what is returned. */
 const answering = (answer: (request: Request) => readonly unknown[]) => ({
@@ -71,9 +71,9 @@ test('a failure just after midnight that the portal lists with the day before co
   const world = await openSubscribed(answering(() => listed))
   const { averba, clock } = world
   await clock.advance(Date.parse('2026-11-21T02:59:52Z') - clock.now())
-  await notify(world, { aviso: 'greve' })
+  await deliver(world, { aviso: 'greve' })
   await clock.advance(8_000)
-  await notify(world, { aviso: 'greve' })
+  await deliver(world, { aviso: 'greve' })
   await clock.advance(hourMs)
   await averba.subscriptions.failures({ day: '2026-11-21', recover: true })
   listed = [before, after]
@@ -105,7 +105,7 @@ test.each(['20-11-2027 09:00:00', '20-11-2020 09:00:00'])(
     await averba.subscriptions.recover()
     expect(await averba.subscriptions.list()).toMatchObject([{ health: 'failing', daysLeft: 29 }])
     await clock.advance(24 * hourMs)
-    await notify(world, { n: 2 })
+    await deliver(world, { n: 2 })
     await averba.subscriptions.recover()
     expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy' }])
   },
@@ -115,7 +115,7 @@ test('reading failures yields, however many notifications have the same length',
   const world = await openSubscribed()
   const { averba } = world
   const stored = 300
-  for (let i = 0; i < stored; i++) await notify(world, { n: 10_000 + i })
+  for (let i = 0; i < stored; i++) await deliver(world, { n: 10_000 + i })
   await lose(world, { n: 20_000 })
   const { turns } = await countTurns(async () => averba.subscriptions.failures({ recover: true }))
   expect(turns).toBeGreaterThan(stored / 50)
@@ -160,7 +160,7 @@ async function readTwice(all: Awaited<ReturnType<typeof givenGrowing>>, [, hours
 
 test.each(ways)('two readings %s lose nothing: one stored, one never received', async (...way) => {
   const all = await givenGrowing()
-  expect(await notify(all, { aviso: 'greve' })).toMatchObject([{ isDelivered: true }])
+  expect(await deliver(all, { aviso: 'greve' })).toMatchObject([{ isDelivered: true }])
   await all.clock.advance(minuteMs)
   await readTwice(all, way)
   expect(await inboxOf(all.averba)).toMatchObject([{ origin: 'delivered' }, { origin: 'recovered' }])

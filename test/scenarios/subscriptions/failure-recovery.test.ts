@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { diagnoseStore, valueOf, verifyLog } from '../../../src/index.ts'
 import { seededEntropy, type World } from '../../../src/simulation/index.ts'
 import { dayMs } from '../../support/pass-time.ts'
-import { bodiesOf, callPortal, inboxOf, openBeside } from '../../support/portal.ts'
+import { bodiesOf, callPortal, deliver, inboxOf, openBeside } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
-import { evento, lose, notify, openSubscribed, subscriptions, tell } from './story.ts'
+import { evento, lose, openSubscribed, subscriptions, tell } from './story.ts'
 
 const other = 'talp-altsit-lpco-anu'
 const basis = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
@@ -61,7 +61,7 @@ test('the content of foreign and unrecovered failures is destroyed by retention'
   const { averba, clock } = world
   await lose(world, { numero: '26BR1' })
   await callPortal(world, 'POST', { evento: other, endpoint: 'https://outro.exemplo.br/', chaveSecreta: 'deles' })
-  expect(await notify(world, { numero: '26BR2' }, other)).toMatchObject([{ isDelivered: false }])
+  expect(await deliver(world, { numero: '26BR2' }, other)).toMatchObject([{ isDelivered: false }])
   const contents = async () => {
     const failures = await averba.subscriptions.failures({ day: '2026-11-20' })
     return failures.map(each => each.conteudo).sort()
@@ -142,7 +142,7 @@ test('a recovered notification has the time of its failure and no recipient, in 
   })
   await lose(world, { numero: '26BR1' })
   await clock.advance(3 * dayMs)
-  await notify(world, { numero: '26BR2' })
+  await deliver(world, { numero: '26BR2' })
   await averba.subscriptions.failures({ day: '2026-11-20', recover: true })
   await averba.settle()
   const [at, failedAt] = ['2026-11-23T12:00:00.000Z', '2026-11-20T12:00:00.000Z']

@@ -2,9 +2,8 @@ import { expect, test } from 'vitest'
 import { readFailures } from '../../../src/adapters/portal/protocol.ts'
 import { valueOf } from '../../../src/index.ts'
 import { minuteMs, passTime } from '../../support/pass-time.ts'
-import { applyPlan, bodiesOf } from '../../support/portal.ts'
-import { openWorld } from '../../support/world.ts'
-import { evento, subscriptions } from './story.ts'
+import { bodiesOf } from '../../support/portal.ts'
+import { evento, openSubscribed } from './story.ts'
 
 const day = '2026-11-20'
 
@@ -14,9 +13,8 @@ async function givenLost(count: number, contentLength: number, failuresBytesMax?
     const conteudo = JSON.stringify({ numero: i, mensagens: 'x'.repeat(contentLength) })
     return { id: i + 1, data: '20-11-2026 08:00:00', descricao: 'HTTP 503', evento, conteudo }
   })
-  const world = await openWorld({
+  const world = await openSubscribed({
     averba: {
-      subscriptions,
       portal: {
         baseUrl: 'https://portal.exemplo.br',
         authenticate: async () => ({ authorization: 'sessao-de-exemplo' }),
@@ -28,7 +26,6 @@ async function givenLost(count: number, contentLength: number, failuresBytesMax?
     },
   })
   const { averba, lines } = world
-  await applyPlan(averba)
   /** How many different notifications are in the inbox. */
   const inbox = async () => new Set((await bodiesOf(averba)).map(body => JSON.stringify(body))).size
   const settle = (minutes: number) => passTime(world, minuteMs, minutes)

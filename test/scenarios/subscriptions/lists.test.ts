@@ -5,11 +5,10 @@ import { countTurns } from '../../support/count-turns.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { notify } from '../../support/notify.ts'
 import { dayMs } from '../../support/pass-time.ts'
-import { applyPlan } from '../../support/portal.ts'
 import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
-import { evento, subscriptions } from './story.ts'
+import { evento, openSubscribed } from './story.ts'
 
 const recordOf = (id: number, data: string) => ({ id, data, evento, descricao: 'HTTP 500', conteudo: `{"n":${id}}` })
 
@@ -20,8 +19,8 @@ async function givenFailures(store: string) {
     '20112026': Array.from({ length: 250 }, (_, n) => recordOf(1_000 - n, `20-11-2026 0${n % 7}:00:00`)),
   }
   let asked = 0
-  const world = await openWorld({
-    averba: { store, subscriptions },
+  const world = await openSubscribed({
+    averba: { store },
     intercept: async (request, forward) => {
       const { pathname, searchParams } = new URL(request.url)
       if (!pathname.endsWith('/webhook/falhas')) return forward(request)
@@ -29,7 +28,6 @@ async function givenFailures(store: string) {
       return Response.json(days[searchParams.get('data') ?? '20112026'] ?? [])
     },
   })
-  await applyPlan(world.averba)
   return { world, asked: () => asked }
 }
 

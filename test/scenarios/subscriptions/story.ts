@@ -3,7 +3,7 @@ import { type Averba, valueOf } from '../../../src/index.ts'
 import type { World, WorldOptions } from '../../../src/simulation/index.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { dayMs } from '../../support/pass-time.ts'
-import { actionsOf, applyPlan, callPortal, inboxOf, openBeside } from '../../support/portal.ts'
+import { actionsOf, applyPlan, callPortal, deliver, inboxOf, openBeside } from '../../support/portal.ts'
 import { startRun } from '../../support/start-run.ts'
 import { type StorySteps, tellEach, tellStory, toMs } from '../../support/tell-story.ts'
 import { openWorld } from '../../support/world.ts'
@@ -19,20 +19,16 @@ export async function openSubscribed(options: WorldOptions = {}) {
   return world
 }
 
-/** Has the portal notify the sample company. */
-export const notify = ({ portal, samples }: World, body: unknown, about = evento) =>
-  portal.notify({ evento: about, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body })
-
 /** The delivery fails and does not reach the receiver. */
 export async function lose(world: World, body: unknown, about = evento): Promise<void> {
   await world.faults.add({ kind: 'status', status: 500, service: 'receiver', times: 1 })
-  expect(await notify(world, body, about)).toMatchObject([{ isDelivered: false }])
+  expect(await deliver(world, body, about)).toMatchObject([{ isDelivered: false }])
 }
 
 /** The receiver stores it, but its answer is lost. */
 async function answerLate(world: World, body: unknown): Promise<void> {
   await world.faults.add({ kind: 'lose', service: 'receiver', times: 1 })
-  expect(await notify(world, body)).toMatchObject([{ isDelivered: false }])
+  expect(await deliver(world, body)).toMatchObject([{ isDelivered: false }])
 }
 
 /** The number of a content, as the stories make them. */
@@ -94,7 +90,7 @@ async function play(story: string, options: WorldOptions = {}): Promise<void> {
   const subscription = async () =>
     (await told.averba.subscriptions.list({ inactive: true }))[0] ?? expect.fail('There is no subscription')
   const steps: StorySteps = {
-    deliver: async text => expect(await notify(world, body(text))).toMatchObject([{ isDelivered: true }]),
+    deliver: async text => expect(await deliver(world, body(text))).toMatchObject([{ isDelivered: true }]),
     lose: (text, _of, about) => lose(world, body(text), about),
     late: text => answerLate(world, body(text)),
     async run(n, unit) {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { eventsOf } from '../../support/events-of.ts'
 import { dayMs } from '../../support/pass-time.ts'
-import { applyPlan } from '../../support/portal.ts'
+import { applyPlan, deliver } from '../../support/portal.ts'
 import { openWorld } from '../../support/world.ts'
-import { deleteAtPortal, evento, lose, notify, openSubscribed, subscriptions, tell, threatsOf } from './story.ts'
+import { deleteAtPortal, evento, lose, openSubscribed, subscriptions, tell, threatsOf } from './story.ts'
 
 /** Subscribes with a secret that can be rotated. */
 const derived = {
@@ -14,7 +14,7 @@ const derived = {
 test('a list shows when the portal registered it and last delivered, from the first one on', async () => {
   const world = await openSubscribed()
   const { averba, clock } = world
-  const deliver = async () => expect(await notify(world, clock.now())).toMatchObject([{ isDelivered: true }])
+  const deliverOne = async () => expect(await deliver(world, clock.now())).toMatchObject([{ isDelivered: true }])
   const times = async () => {
     const [held] = await averba.subscriptions.list()
     return [held?.dataRegistro, held?.dataUltimoSucesso, (await averba.figures()).deliveries.lastSuccessAt]
@@ -24,7 +24,7 @@ test('a list shows when the portal registered it and last delivered, from the fi
   await clock.advance(dayMs)
   await averba.subscriptions.plan()
   expect(await times()).toEqual([registeredAt, null, null])
-  await deliver()
+  await deliverOne()
   await averba.subscriptions.plan()
   await averba.subscriptions.plan()
   const lastSuccessAt = '2026-11-21T12:00:00.000Z'
@@ -35,7 +35,7 @@ test('a list shows when the portal registered it and last delivered, from the fi
   // A failure before it says nothing of the subscription's health.
   await lose(world, clock.now())
   await clock.advance(1_000)
-  await deliver()
+  await deliverOne()
   await averba.subscriptions.plan()
   await averba.subscriptions.recover()
   expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy', failures: 0 }])
@@ -48,8 +48,7 @@ test.each([
   ['22-11-2026 08:59:00', []],
 ])('a success dated far ahead, %s, hides no failure', async (dated, announced) => {
   let isWrong = false
-  const world = await openWorld({
-    averba: { subscriptions },
+  const world = await openSubscribed({
     async intercept(request, forward) {
       const answer = await forward(request)
       if (!isWrong || request.method !== 'GET' || !new URL(request.url).pathname.endsWith('/webhook')) return answer
@@ -59,7 +58,6 @@ test.each([
     },
   })
   const { averba, clock } = world
-  await applyPlan(averba)
   await lose(world, {})
   await averba.subscriptions.recover()
   isWrong = true

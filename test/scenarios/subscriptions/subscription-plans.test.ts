@@ -3,10 +3,10 @@ import type { ApplyResult, Averba } from '../../../src/index.ts'
 import { samples, type World, type WorldOptions } from '../../../src/simulation/index.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { dayMs } from '../../support/pass-time.ts'
-import { actionsOf, applyPlan, callPortal, openBeside } from '../../support/portal.ts'
+import { actionsOf, applyPlan, callPortal, deliver, openBeside } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
-import { lose, notify } from './story.ts'
+import { lose } from './story.ts'
 
 const [one, two] = ['dimp-situacao-import', 'talp-altsit-lpco-anu'] as const
 const first = { evento: one, chaveSecreta: 'chave-um', chaveAutenticacao: 'Basic YTpi' }
@@ -60,7 +60,7 @@ test('with takeOver a taken event becomes ours, with our endpoint and all keys',
   ])
   expect(await actionsOf(averba)).toEqual(['leave', 'leave'])
   // Its deliveries are accepted: the key that we do not declare was cleared.
-  expect(await notify(world, {}, two)).toMatchObject([{ isDelivered: true }])
+  expect(await deliver(world, {}, two)).toMatchObject([{ isDelivered: true }])
   const events = await eventsOf(world, 'subscription.registered')
   expect(events).toMatchObject([{ data: { how: 'created' } }, { data: { how: 'takenOver' } }])
 })
@@ -186,7 +186,7 @@ test.each([
   expect((await averba.subscriptions.list())[0]).toMatchObject({ evento: one, eventoAtPortal: two })
   await applyPlan(averba)
   expect((await averba.subscriptions.list())[0]).toMatchObject({ evento: one, eventoAtPortal: one })
-  expect(await notify(world, {})).toMatchObject([{ isDelivered: true }])
+  expect(await deliver(world, {})).toMatchObject([{ isDelivered: true }])
   expect(await actionsOf(averba)).toEqual(declared.map(() => 'leave'))
 })
 

@@ -21,7 +21,7 @@ const table: Record<FaultKind, Row> = {
   reset: inDoubt,
   lose: inDoubt,
   delay: { ...all('settled'), fault: { ms: 1 } },
-  trickle: { ...inDoubt, reason: 'no answer in time', budgetMs: 1_000 },
+  trickle: { ...inDoubt, reason: 'no answer in time', budgetMs: 3_000 },
   status: inDoubt,
   gateway: { change: 'deferred', read: 'deferred', paid: 'unknown', reason: 'CERTIFICATE_REFUSED: ' },
   html: inDoubt,

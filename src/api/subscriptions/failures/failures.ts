@@ -9,7 +9,7 @@ import { addDays, brasiliaDay, parseIso } from '../../../vocabulary/brasilia.ts'
 import { AverbaError } from '../../../vocabulary/errors.ts'
 import { dayMs, fromInstant, toInstant } from '../../../vocabulary/instant.ts'
 import type { Instant } from '../../../vocabulary/message.ts'
-import { portalStream, streamOf } from '../../../vocabulary/names.ts'
+import { checkKnownNames, portalStream, streamOf } from '../../../vocabulary/names.ts'
 import { type Outcome, valueOf } from '../../../vocabulary/outcome.ts'
 import type { ApiContext } from '../../api-context.ts'
 import { isEffect } from '../../effect-types.ts'
@@ -101,7 +101,9 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
     return Buffer.from(body?.bytes ?? '', 'base64').toString()
   }
 
-  async function read(day: string | undefined, recover: boolean): Promise<readonly AnsweredFailure[]> {
+  async function read(filter: { day?: string; recover?: boolean }): Promise<readonly AnsweredFailure[]> {
+    checkKnownNames(filter, ['day', 'recover'], { noun: 'member', of: 'the filter' })
+    const { day, recover = false } = filter
     context.require('portal')
     if (day !== undefined) checkDay(day, clock.now())
     const outcome = await requestFailures(day ?? null, recover, ({ id }) =>
@@ -148,8 +150,9 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
   }
 
   return {
-    failures({ day, recover = false } = {}) {
-      const reading = read(day, recover)
+    failures(filter = {}) {
+      const { day } = filter
+      const reading = read(filter)
       // The iteration throws it, however late it begins.
       reading.catch(() => undefined)
       return lazyList(async function* () {
@@ -174,7 +177,7 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
     async recoverSoon(reason, since) {
       if (!context.options.portal) return
       const now = toInstant(clock.now())
-      const days = daysBetween(since === undefined ? now : since, now)
+      const days = daysBetween(since ?? now, now)
       const due = days.filter(day => recoveryDueAt(dueByDay.get(day), now) !== undefined)
       if (due.length === 0) return
       // Set before the first await: of a thousand failures at once only one gets this far.
