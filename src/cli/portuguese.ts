@@ -178,8 +178,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   'print one JSON object on each line': 'mostra um objeto JSON em cada linha',
   'print one JSON object on the last line': 'mostra um objeto JSON na última linha',
   'print one JSON object, for averba apply --plan': 'mostra um objeto JSON, para averba apply --plan',
-  'print one JSON object, with the sent content, which may be personal data':
-    'mostra um objeto JSON, com o conteúdo enviado, que pode ter dados pessoais',
+  'print one JSON object, without the sent content, which may be personal data':
+    'mostra um objeto JSON, sem o conteúdo enviado, que pode ter dados pessoais',
   'print the receipt as one JSON object': 'mostra o recibo como um objeto JSON',
   'print their addresses as one JSON object on the first line': 'mostra os endereços como objeto JSON na 1ª linha',
   'accepted as by every command; the output is always JSON lines':

@@ -50,6 +50,25 @@ export function* formatTable(
   }
 }
 
+/** The rows of a list up to its limit, of which one more was read. */
+export function upToLimit<T>(
+  rows: readonly T[],
+  limit: number,
+): { readonly shown: readonly T[]; readonly more: boolean } {
+  return { shown: rows.slice(0, limit), more: rows.length > limit }
+}
+
+/** Formats a list as `formatTable`, and says when there are more rows than its limit. */
+export function* formatList(
+  terminal: Terminal,
+  headings: readonly string[],
+  rows: readonly Row[],
+  { none, more }: { readonly none: string; readonly more: boolean },
+): Iterable<Line> {
+  yield* formatTable(terminal, headings, rows, none)
+  if (more) yield { text: terminal.say`There are more: --limit shows them.` }
+}
+
 function longestOf(texts: readonly string[]): number {
   return texts.reduce((longest, { length }) => Math.max(longest, length), 0)
 }

@@ -187,7 +187,8 @@ export async function showEffects(page: Page): Promise<Html> {
   const state = query.get('state') || 'open'
   const isOfService = ({ type }: Call) => service === '' || type.startsWith(`${service}.`)
   // The API checks the state.
-  const calls = await takeFirst(averba.effects.list({ state: state as 'open' }), rowsPerPage, isOfService)
+  const found = await takeFirst(averba.effects.list({ state: state as 'open' }), rowsPerPage + 1, isOfService)
+  const calls = found.slice(0, rowsPerPage)
   return html`${filterForm(page, [
     choice(page, 'state', texts.state, words.effectStates, texts.open),
     choice(page, 'service', texts.service, words.services),
@@ -206,7 +207,8 @@ ${showTable(
     [texts.act, call => actsOn(page, call)],
   ],
   { level: 1 },
-)}`
+)}
+${found.length > calls.length && html`<p class="soft">${texts.moreCalls}</p>`}`
 }
 
 /** Why a call waits, and until when. */

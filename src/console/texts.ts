@@ -76,6 +76,7 @@ const texts = {
   any: ['todos', 'all'],
   filter: ['Filtrar', 'Filter'],
   older: ['Mais antigos', 'Older'],
+  moreCalls: ['Há mais chamadas: filtre por estado ou serviço.', 'There are more calls: filter by state or service.'],
   live: ['Ao vivo', 'Live'],
   knownAt: ['Como se sabia na posição ou no instante', 'As known at the position or instant'],
   now: ['agora', 'now'],

@@ -18,7 +18,7 @@ export const emptyRoot: string = sha256('')
 
 /**
  * A Merkle tree that keeps only the roots of its full subtrees: memory grows with the logarithm of its size. It runs
- * without Node, in every verifier; the store hashes the rows that it keeps with `merkle.ts`.
+ * without Node, in every verifier; the store hashes the rows that it keeps with `store/log/tree.ts`.
  */
 export class CompactTree {
   #size = 0
@@ -63,11 +63,8 @@ export type LeafRange = readonly [from: number, to: number]
 export function inclusionRanges(index: number, size: number): LeafRange[] {
   if (!isCount(index) || !isCount(size) || index >= size)
     throw new RangeError(`A tree of ${size} leaves has no leaf ${index}`)
-  return splitTowards(
-    size,
-    ([from, to]) => to - from === 1,
-    middle => index < middle,
-  ).siblings.reverse()
+  const isLeaf = ([from, to]: LeafRange) => to - from === 1
+  return splitTowards(size, isLeaf, middle => index < middle).siblings.reverse()
 }
 
 /**
@@ -78,11 +75,8 @@ export function inclusionRanges(index: number, size: number): LeafRange[] {
 export function consistencyRanges(before: number, after: number): LeafRange[] {
   if (!isCount(before) || !isCount(after) || before === 0 || before > after)
     throw new RangeError(`A tree of ${before} leaves is not the beginning of one of ${after}`)
-  const { siblings, last } = splitTowards(
-    after,
-    ([, to]) => to === before,
-    middle => before <= middle,
-  )
+  const isBefore = ([, to]: LeafRange) => to === before
+  const { siblings, last } = splitTowards(after, isBefore, middle => before <= middle)
   // The verifier knows the root of the smaller tree as a whole, but not that of a subtree of it.
   return (last[0] > 0 ? [...siblings, last] : siblings).reverse()
 }

@@ -53,7 +53,7 @@ export async function* readPages<T>(
 }
 
 class LazyList<T> implements AsyncList<T> {
-  readonly [Symbol.toStringTag] = 'Listed'
+  readonly [Symbol.toStringTag] = 'AsyncList'
   readonly #pages: () => AsyncIterable<readonly T[]>
   #all: Promise<T[]> | undefined
 

@@ -445,7 +445,7 @@ export class Store<E extends EventMap = EventMap> {
   }
 
   /** The database, to read it, and to remove what was erased from its files. Events are written by `append` alone. */
-  get database(): Omit<Connection, 'append' | 'transact' | 'close'> {
+  get database(): Omit<Connection, 'transact' | 'close'> {
     return this.#connection
   }
 

@@ -2,16 +2,14 @@ import { expect, test } from 'vitest'
 import { checkPageProof } from '../../src/proof/check-page.ts'
 import { inclusionRanges } from '../../src/proof/compact-tree.ts'
 import { createVerifierKey, signCheckpoint, writeVerifierKey } from '../../src/proof/note.ts'
-import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { leafHash } from '../../src/store/log/tree.ts'
-import { createKeyring } from '../../src/vault/keyring.ts'
+import { newSigner } from './new-signer.ts'
 import { rootsOver } from './roots-over.ts'
 
 const { subtle } = globalThis.crypto
 const origin = 'log_of_one'
 const header = '{"position":1}'
 
-const newSigner = () => createKeyring(systemEntropy).signer
 const ours = newSigner()
 
 /** The proof of every event of a log. */

@@ -11,10 +11,8 @@ import {
   verifyNote,
   writeVerifierKey,
 } from '../../src/proof/note.ts'
-import { systemEntropy } from '../../src/runtime/entropy.ts'
-import { createKeyring } from '../../src/vault/keyring.ts'
+import { newSigner } from './new-signer.ts'
 
-const newSigner = () => createKeyring(systemEntropy).signer
 const parsed = (note: string) => parseNote(note) ?? { text: '', signatures: [] }
 const signer = newSigner()
 const key = createVerifierKey('log', signer.publicKey)

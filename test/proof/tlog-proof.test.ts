@@ -3,10 +3,8 @@ import { leafHashHex, nodeHashHex } from '../../src/proof/compact-tree.ts'
 import { fromHex, toBase64 } from '../../src/proof/encoding.ts'
 import { createVerifierKey, signNote } from '../../src/proof/note.ts'
 import { verifyTlogProof, writeTlogProof } from '../../src/proof/tlog-proof.ts'
-import { systemEntropy } from '../../src/runtime/entropy.ts'
-import { createKeyring } from '../../src/vault/keyring.ts'
+import { newSigner } from './new-signer.ts'
 
-const newSigner = () => createKeyring(systemEntropy).signer
 const [signer, other] = [newSigner(), newSigner()]
 const keys = [createVerifierKey('log', signer.publicKey)]
 const witnesses = [createVerifierKey('witness', other.publicKey)]

@@ -90,7 +90,9 @@ const everyForgery: Readonly<Record<string, Forge>> = {
   'a revocation is moved into the stream of the log': database =>
     moveAway(database, 'consent.revoked', 'consent.changeRequested'),
   'a revocation and its request are given the type of a use': database =>
-    retype(database, 'consent.used', 'consent.changeRequested', 'consent.revoked'),
+    database.exec(
+      `update event set type = 'consent.used' where type in ('consent.changeRequested', 'consent.revoked')`,
+    ),
   'how calls ended is moved into another stream, and they are made due again': database => {
     moveAway(database, 'consent.revoked', 'effect.attempted', 'validation.inconclusive')
     makeDue(database, 'consentService.changeStatus')
@@ -135,12 +137,6 @@ function appendRevocation(database: Sqlite): void {
 function moveAway(database: Sqlite, ...types: readonly string[]): void {
   const move = database.prepare('update event set stream = 1, version = 1000 + position where type = ?')
   for (const type of types) if (move.run(type).changes === 0) throw new TypeError(`There is no ${type}`)
-}
-
-/** Gives the rows of some types another one. The events say what they are. */
-function retype(database: Sqlite, as: string, ...types: readonly string[]): void {
-  const change = database.prepare('update event set type = ? where type = ?')
-  for (const type of types) if (change.run(as, type).changes === 0) throw new TypeError(`There is no ${type}`)
 }
 
 function makeDue(database: Sqlite, type: string): void {

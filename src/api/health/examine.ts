@@ -185,17 +185,13 @@ async function showUnreadAnswer(options: HostOptions): Promise<CheckResult | und
   const events = await readOrSearch<Recorded<(typeof misunderstood)[number]>>(reading, headers, last)
   const areOpen = await reading.read(() => together(events.map(({ data }) => isEffectOpen(data.effect))))
   const open = (address: PartAddress) => reading.read(() => openPart(vault, headers, address))
-  const found = await findUnreadAnswer(
-    events.filter((_, i) => areOpen[i]),
-    open,
-  )
+  const waiting = events.filter((_, i) => areOpen[i])
+  const found = await findUnreadAnswer(waiting, open)
   if (!found) return { ok: true, detail: 'no open call waits after an answer that was not understood' }
   const { at, httpStatus, form, text } = found
   const shown = text === undefined ? 'its text is not kept here' : JSON.stringify(text.slice(0, shownCharacters))
-  return {
-    ok: false,
-    detail: `the last answer that was not understood, of ${at}: HTTP ${httpStatus}, ${form}: ${shown}`,
-  }
+  const detail = `the last answer that was not understood, of ${at}: HTTP ${httpStatus}, ${form}: ${shown}`
+  return { ok: false, detail }
 }
 
 async function checkNotifications(options: HostOptions): Promise<CheckResult> {

@@ -95,10 +95,8 @@ export function bodyAddress({ id }: Pick<RecordedEvent, 'id'>): PartAddress {
 
 /** Whether a body was destroyed. A damaged one was not: it may be put back. */
 export async function isBodyDestroyed({ store }: Pick<ApiContext, 'store'>, body: PartAddress): Promise<boolean> {
-  return unlessDamaged(
-    store.open(body).then(opened => opened === undefined),
-    false,
-  )
+  const isGone = store.open(body).then(opened => opened === undefined)
+  return unlessDamaged(isGone, false)
 }
 
 /** Whether an opened notification has no body, since it was destroyed. */

@@ -48,11 +48,8 @@ export async function gatherSubjectReport(
   const own = await readOwnStreams(store, subject, streams, until)
   const calls = await readCalls(store, own.streams, until)
   const ownStreams = new Set(own.streams)
-  const attempts = await readStreams(
-    store,
-    calls.map(effectStream).filter(stream => !ownStreams.has(stream)),
-    until,
-  )
+  const ofCalls = calls.map(effectStream).filter(stream => !ownStreams.has(stream))
+  const attempts = await readStreams(store, ofCalls, until)
   const retained = await readRetentionEvents(store, subject, own.events, until)
   const events = [...own.events, ...attempts, ...retained].sort((one, other) => one.position - other.position)
   const enrolled = events.find(event => event.type === 'subject.enrolled')

@@ -6,7 +6,7 @@ import { configOption, lookInto, sourceOptions, withConfigured } from '../load-c
 import { actOnEach } from '../many.ts'
 import { actOptions, limitOption, readActorUnless, rejectSelection } from '../options.ts'
 import { formatInstant, type Line } from '../output.ts'
-import { formatTable, type Row } from '../table.ts'
+import { formatList, type Row, upToLimit } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 
 type ConsentRow = Views['consents']
@@ -30,8 +30,9 @@ const listCommand = defineCommand({
   notes: 'Exit codes: 0 listed, 1 not listed.',
   async run(terminal, { controller, status, subject, ends, limit, ...source }) {
     const filter = { controller, status, subject, ends }
-    const rows = await lookInto(terminal, source, averba => findRows(averba, filter, limit))
-    return { result: { consents: rows.map(toJson) }, lines: formatConsents(terminal, rows) }
+    const rows = await lookInto(terminal, source, averba => findRows(averba, filter, limit + 1))
+    const { shown, more } = upToLimit(rows, limit)
+    return { result: { consents: shown.map(toJson), more }, lines: formatConsents(terminal, shown, more) }
   },
 })
 
@@ -59,6 +60,8 @@ const syncCommand = defineCommand({
   },
 })
 
+const fittingStatus = { deny: 'PENDENTE', revoke: 'ATIVO', 'withdraw-end': undefined } as const
+
 /** Defines a command that decides on consents: those with the ids, or all that the filter finds. */
 function defineDecision(verb: 'deny' | 'revoke' | 'withdraw-end', description: string, example: string) {
   return defineCommand({
@@ -82,7 +85,10 @@ function defineDecision(verb: 'deny' | 'revoke' | 'withdraw-end', description: s
         terminal,
         config,
         async averba => {
-          const found = ids.length > 0 ? ids : (await findRows(averba, requireFilter(filter))).map(row => row.consent)
+          // Those with another status would be refused.
+          const fitting = { status: status ?? fittingStatus[verb], ends: ends || verb === 'withdraw-end' }
+          const findAll = () => findRows(averba, { ...requireFilter(filter), ...fitting })
+          const found = ids.length > 0 ? ids : (await findAll()).map(row => row.consent)
           const look = (stream: string) => requireConsent(averba, stream)
           const method = verb === 'withdraw-end' ? 'withdrawEnd' : verb
           const act = by && (async (stream: string) => averba.consents[method](await look(stream), { reason, ...by }))
@@ -101,7 +107,7 @@ export const consentsCommands = defineGroup('consents', 'Consents of data subjec
   defineDecision(
     'revoke',
     'Ask the service to revoke active consents.',
-    '--controller 11222333000181 --status ATIVO --reason "ticket 12"',
+    '--controller 11222333000181 --reason "ticket 12"',
   ),
   defineDecision(
     'withdraw-end',
@@ -141,7 +147,7 @@ function toJson(row: ConsentRow) {
   }
 }
 
-function formatConsents(terminal: Terminal, rows: readonly ConsentRow[]): Iterable<Line> {
+function formatConsents(terminal: Terminal, rows: readonly ConsentRow[], more: boolean): Iterable<Line> {
   const { say } = terminal
   const headings = [say`CONSENT`, say`STATUS`, say`CONTROLLER`, say`WHY, UNTIL WHEN, WHAT TO DO`]
   const describe = ({ end_wanted_at: endWantedAt, status, asked, knowledge, lapses_at: lapsesAt }: ConsentRow) => {
@@ -156,5 +162,5 @@ function formatConsents(terminal: Terminal, rows: readonly ConsentRow[]): Iterab
     const style = row.end_wanted_at !== null ? 'red' : row.knowledge === 'known' ? undefined : 'yellow'
     return { cells: [row.consent, row.status, row.controller ?? '', describe(row)], style }
   })
-  return formatTable(terminal, headings, table, say`No consents.`)
+  return formatList(terminal, headings, table, { none: say`No consents.`, more })
 }

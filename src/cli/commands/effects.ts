@@ -10,7 +10,7 @@ import { lookInto, sourceOptions, withLog } from '../load-config.ts'
 import { actOnEach } from '../many.ts'
 import { actOptions, limitOption, readActorUnless, readReveal, rejectSelection, revealOptions } from '../options.ts'
 import { formatInstant, formatPair, formatUntil, type Line } from '../output.ts'
-import { formatTable } from '../table.ts'
+import { formatList, upToLimit } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 
 const states = ['open', ...effectStates] as const
@@ -38,9 +38,8 @@ const listCommand = defineCommand({
     const found = await lookInto(terminal, source, averba =>
       findCalls(averba, state, { service, type, stream }, limit + 1),
     )
-    const calls = found.slice(0, limit)
-    const result = { calls: calls.map(toCallJson), more: found.length > limit }
-    return { result, lines: formatCalls(terminal, calls, result.more) }
+    const { shown, more } = upToLimit(found, limit)
+    return { result: { calls: shown.map(toCallJson), more }, lines: formatCalls(terminal, shown, more) }
   },
 })
 
@@ -158,15 +157,14 @@ export function toCallJson({ id, type, stream, state, dueAt, attempts, reason, w
   return { id, type, stream, state, dueAt: dueAt ?? null, attempts, reason, waiting: waiting ?? null }
 }
 
-function* formatCalls(terminal: Terminal, calls: readonly Call[], hasMore: boolean): Iterable<string | Line> {
+function formatCalls(terminal: Terminal, calls: readonly Call[], more: boolean): Iterable<Line> {
   const { say } = terminal
   const headings = [say`ID`, say`CALL`, say`STATE`, say`WHY, UNTIL WHEN, WHAT TO DO`]
   const rows = calls.map(call => ({
     cells: [call.id, call.type, call.state, describeWait(say, call)],
     style: styleOf(call),
   }))
-  yield* formatTable(terminal, headings, rows, say`No calls.`)
-  if (hasMore) yield say`There are more: --limit shows them.`
+  return formatList(terminal, headings, rows, { none: say`No calls.`, more })
 }
 
 function styleOf({ state, waiting }: Call): Line['style'] {

@@ -16,7 +16,7 @@ import {
   revealOptions,
 } from '../options.ts'
 import { formatInstant, formatPair, formatUntil, type Line } from '../output.ts'
-import { formatTable, type Row } from '../table.ts'
+import { formatList, type Row, upToLimit } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 
 type NotificationRow = Views['notifications']
@@ -39,8 +39,9 @@ const listCommand = defineCommand({
   example: 'averba notifications list --state parked',
   notes: 'Exit codes: 0 listed, 1 not listed.',
   async run(terminal, { state, evento, limit, ...source }) {
-    const rows = await lookInto(terminal, source, averba => findRows(averba, { state, evento, limit }))
-    return { result: { notifications: rows.map(toJson) }, lines: formatNotifications(terminal, rows) }
+    const rows = await lookInto(terminal, source, averba => findRows(averba, { state, evento, limit: limit + 1 }))
+    const { shown, more } = upToLimit(rows, limit)
+    return { result: { notifications: shown.map(toJson), more }, lines: formatNotifications(terminal, shown, more) }
   },
 })
 
@@ -154,7 +155,7 @@ function toJson(row: NotificationRow) {
   }
 }
 
-function formatNotifications(terminal: Terminal, rows: readonly NotificationRow[]): Iterable<Line> {
+function formatNotifications(terminal: Terminal, rows: readonly NotificationRow[], more: boolean): Iterable<Line> {
   const { say } = terminal
   const headings = [say`ID`, say`EVENT`, say`STATE`, say`RECEIVED`, say`HANDLERS`]
   const table = rows.map((row): Row => {
@@ -164,7 +165,7 @@ function formatNotifications(terminal: Terminal, rows: readonly NotificationRow[
     const style = row.trouble === 'parked' ? 'red' : row.trouble ? 'yellow' : undefined
     return { cells: [id, row.evento, row.state, at, why.join(', ') + hint], style }
   })
-  return formatTable(terminal, headings, table, say`No notifications.`)
+  return formatList(terminal, headings, table, { none: say`No notifications.`, more })
 }
 
 function describeHandler(say: Say, { handler, state, attempts, retryAt }: HandlerState): string {

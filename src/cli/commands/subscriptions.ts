@@ -111,7 +111,7 @@ export const failuresCommand = defineCommand({
     ...configOption,
     '--day <yyyy-MM-dd>': "one of the last thirty days, in Brasilia; by default the portal's today",
     '--recover': 'store the notifications that are not in the inbox yet',
-    '--json': 'print one JSON object, with the sent content, which may be personal data',
+    '--json': 'print one JSON object, without the sent content, which may be personal data',
   },
   example: 'averba failures --day 2026-11-20 --recover',
   notes: 'Exit codes: 0 the records were read, 1 they were not.',
@@ -119,7 +119,8 @@ export const failuresCommand = defineCommand({
     const { say } = terminal
     await withConfigured(terminal, config, async ({ subscriptions }) => {
       const found = subscriptions.failures({ recover, ...(day !== undefined && { day }) })
-      if (json) return printLine(terminal, JSON.stringify({ failures: await found }))
+      const withoutContent = ({ conteudo: _, ...each }: Failure) => each
+      if (json) return printLine(terminal, JSON.stringify({ failures: (await found).map(withoutContent) }))
       let count = 0
       for await (const each of found) {
         printLine(terminal, formatFailure(say, each))

@@ -6,7 +6,7 @@ import type { Say } from '../language.ts'
 import { lookInto, sourceOptions, withLog } from '../load-config.ts'
 import { actorOption, limitOption, readActor, readReveal, revealOptions } from '../options.ts'
 import { formatInstant, formatPair, type Line } from '../output.ts'
-import { formatTable, type Row } from '../table.ts'
+import { formatList, type Row, upToLimit } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 import { describeWait, toCallJson } from './effects.ts'
 
@@ -26,12 +26,17 @@ const listCommand = defineCommand({
   notes: 'Exit codes: 0 listed, 1 not listed.',
   async run(terminal, { state, limit, ...source }) {
     const [rows, calls] = await lookInto(terminal, source, async averba => {
-      const all = averba.views.selectFrom('validations').selectAll().orderBy('validation', 'desc').limit(limit)
+      const all = averba.views
+        .selectFrom('validations')
+        .selectAll()
+        .orderBy('validation', 'desc')
+        .limit(limit + 1)
       const found = await (state ? all.where('state', '=', state) : all).execute()
       return [found, await findWaiting(averba, found)] as const
     })
-    const validations = rows.map(row => toJson(row, calls.get(row.validation)))
-    return { result: { validations }, lines: formatValidations(terminal, rows, calls) }
+    const { shown, more } = upToLimit(rows, limit)
+    const validations = shown.map(row => toJson(row, calls.get(row.validation)))
+    return { result: { validations, more }, lines: formatValidations(terminal, shown, calls, more) }
   },
 })
 
@@ -143,14 +148,15 @@ function formatValidations(
   terminal: Terminal,
   rows: readonly ValidationRow[],
   calls: ReadonlyMap<string, Call>,
-): Iterable<string | Line> {
+  more: boolean,
+): Iterable<Line> {
   const { say } = terminal
   const headings = [say`ID`, say`STATE`, say`REQUESTED`, say`WHAT TO DO`]
   const table = rows.map((row): Row => {
     const cells = [row.id, row.state, formatInstant(row.requested_at), describeNext(say, row, calls)]
     return { cells, style: row.state === 'inconclusive' ? 'red' : undefined }
   })
-  return formatTable(terminal, headings, table, say`No validations.`)
+  return formatList(terminal, headings, table, { none: say`No validations.`, more })
 }
 
 function describeNext(

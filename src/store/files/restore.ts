@@ -99,10 +99,8 @@ async function copyChecked(
   await using copy = await Snapshot.open(to, backup)
   const checked = await checkStore(copy, options)
   const differing = checked.faults.filter(fault => fault.check === 'views')
-  throwOnFaults(
-    cannot,
-    checked.faults.filter(fault => fault.check !== 'views'),
-  )
+  const others = checked.faults.filter(fault => fault.check !== 'views')
+  throwOnFaults(cannot, others)
   // The newer of them knows of more erasures, and of more events.
   const known = await Promise.all(opens.map(each => inspectKeyring(new KeyringFile(each, entropy), entropy)))
   const size = Math.max(...known.map(each => each.size))

@@ -15,7 +15,7 @@ export function readTail(after: number): Steps<readonly StoredEvent[]> {
   return rows(events.orderBy('position').limit(tailEvents))
 }
 
-export function* readLeaf(position: number): Steps<Uint8Array | undefined> {
+export function* readLeafHash(position: number): Steps<Uint8Array | undefined> {
   return (yield* first(db.selectFrom('event').select('leaf').where('position', '=', position)))?.leaf
 }
 

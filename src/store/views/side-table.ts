@@ -96,10 +96,8 @@ function readMark({ name }: View): Steps<RebuildMark | undefined> {
 /** Makes the serving tables of new versions. Rebuilds for other versions are abandoned. */
 export function* makeServingTables(connection: Connection, views: readonly View[]): Steps<void> {
   const runs = yield* together(views.map(beginRun))
-  yield* discardTables(
-    connection,
-    views.map(({ name }) => name),
-  )
+  const names = views.map(({ name }) => name)
+  yield* discardTables(connection, names)
   for (const [i, view] of views.entries()) yield* createTable(connection, view, view.name, runs[i] ?? 0)
 }
 

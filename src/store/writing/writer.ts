@@ -8,7 +8,7 @@ import { type Connection, first, HeadMovedError, type Steps, together } from '..
 import { agreesBesidesEvents, type Head, headMarkOf, readHead, requireHead, selectHeadMark } from '../log/head.ts'
 import type { HeaderReader } from '../log/header.ts'
 import type { Tags } from '../log/tags.ts'
-import { type ForeignEvent, movedError, readForeign, readLeaf } from '../log/tail.ts'
+import { type ForeignEvent, movedError, readForeign, readLeafHash } from '../log/tail.ts'
 import { Tree } from '../log/tree.ts'
 import type { Append, Appended } from './append.ts'
 import { findAll } from './found.ts'
@@ -194,10 +194,8 @@ export class Writer {
     if (cache.epoch > epoch) throw new EpochMissingError(cache.epoch, epoch)
     const batch = new Batch()
     const context = { vault, headers, tags, cache, recents: this.recents, batch, isTrusting }
-    const findings = yield* findAll(
-      context,
-      waiting.map(({ input }) => input),
-    )
+    const inputs = waiting.map(({ input }) => input)
+    const findings = yield* findAll(context, inputs)
     const results: AppendResult[] = []
     for (const finding of findings) {
       try {
@@ -217,12 +215,8 @@ export class Writer {
     cache.trim()
     if (batch.isEmpty) return results
     yield* batch.write(tags, cache, this.recents)
-    if (batch.events.length > 0)
-      yield* project(
-        batch.events.map(event => event.recorded),
-        cache,
-        isTrusting,
-      )
+    const recorded = batch.events.map(event => event.recorded)
+    if (recorded.length > 0) yield* project(recorded, cache, isTrusting)
     if (!connection.foreignWrites) this.#foreignWrites = JSON.stringify(headMarkOf(cache))
     return results
   }
@@ -282,7 +276,7 @@ export class Writer {
   /** Throws `ROLLED_BACK` when the log lacks the newest event that this process has written or looked at. */
   *checkKnown(found?: Uint8Array | null): Steps<void> {
     const { position, leaf } = this.newest
-    const stored = found ?? (yield* readLeaf(position))
+    const stored = found ?? (yield* readLeafHash(position))
     if (leaf !== null && (!stored || !Buffer.from(leaf).equals(stored))) throw rolledBackError(position)
   }
 

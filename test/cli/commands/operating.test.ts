@@ -167,13 +167,18 @@ test('a follower that nobody runs is removed, and a notification is skipped', as
   expect((await run('notifications list')).out).toMatch(/ +handled +\S+Z +erp: skipped\n/)
 })
 
+/** A log on a file whose follower `erp` is parked. */
+async function openWithParked() {
+  const opened = await openOnFile()
+  const { averba, samples } = opened.world
+  averba.log.follow('erp', ['subject.enrolled'], () => Promise.reject(new Error('the ERP is down')))
+  await averba.consents.enrol({ cpf: samples.cpf })
+  await passTime(opened.world, dayMs, 14)
+  return opened
+}
+
 test('a parked follower tries again, or skips with a record of who decided it', async () => {
-  const { world, run } = await openOnFile()
-  world.averba.log.follow('erp', ['subject.enrolled'], async () => {
-    throw new Error('the ERP is down')
-  })
-  await world.averba.consents.enrol({ cpf: world.samples.cpf })
-  await passTime(world, dayMs, 14)
+  const { world, run } = await openWithParked()
   const parked = /^NAME +POSITION .*\nerp +\d+ +parked at the event \d+: .* \[retry, skip\]\n$/
   await expectOutput(run('followers list'), parked)
   await expectOutput(run(`followers retry erp other ${by}`), /^accepted {2}erp\nfailed {2}other {2}NOT_FOUND: /, 1)
@@ -234,11 +239,12 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   const { consents } = await read('consents list --status ATIVO')
   expect(consents.map((each: { subject: string }) => each.subject)).toEqual([subject, subject])
   const [{ controller }] = consents
+  expect((await run('consents list --limit 1')).out).toMatch(/\nThere are more: --limit shows them\.\n$/)
   expect((await run('consents list')).out).toMatch(/ATIVO +\w{14} +expires \S+Z\n/)
   // A status alone would be that of everybody.
   for (const selected of ['', ' --status ATIVO']) await expectFailure(act(revoke + selected), 'it is not said whose')
   expect((await act(`${revoke} nope`)).out).toMatch(/nope +NOT_FOUND: .*averba consents list .*has no such stream/)
-  const decided = `consents revoke --controller ${controller} --status ATIVO ${by} --reason`
+  const decided = `consents revoke --controller ${controller} ${by} --reason`
   await expectOutput(act(decided, 'the controller left'), '1 consent: 1 done.')
   expect(await eventsOf(world, 'consent.revoked')).toHaveLength(1)
   await expectFailure(act(`consents sync --subject ${subject}`), '--actor is missing')
@@ -348,12 +354,7 @@ test('what a log needs is said in Portuguese when the terminal or --lang asks fo
 })
 
 test('a command that only looks leaves a missing mark missing, and says so in words, or in JSON with --json', async () => {
-  const { world, store, run } = await openOnFile()
-  world.averba.log.follow('erp', ['subject.enrolled'], async () => {
-    throw new Error('the ERP is down')
-  })
-  await world.averba.consents.enrol({ cpf: world.samples.cpf })
-  await passTime(world, dayMs, 14)
+  const { world, store, run } = await openWithParked()
   await world.averba.close()
   rmSync(`${store}.mark`)
   const warned = 'ERROR: the high-water mark is missing: find out who changed it, since a rollback goes unnoticed'

@@ -120,7 +120,6 @@ test('failure records of a day that the portal does not keep are refused', async
 test('a misspelt option is refused instead of ignored', async () => {
   const { world, subject, consent } = await givenConsent('ATIVO')
   const { consents, validations, notifications, effects, log } = world.averba
-  const collect = (found: AsyncIterable<unknown>) => Array.fromAsync(found)
   const { cpf } = world.samples
   const which = { subject, id: consent.id }
   const claims = { nome: 'MARIA' }
@@ -134,9 +133,9 @@ test('a misspelt option is refused instead of ignored', async () => {
     ['comandId', () => consents.revoke(which, wrong({ comandId: 'one' }))],
     ['waitMS', () => consents.sync({ subject }, wrong({ waitMS: 0 }))],
     ['timeout', async () => notifications.handle('e', 'erp', async () => undefined, wrong({ timeout: 1 }))],
-    ['stat', () => collect(notifications.list(wrong({ stat: 'parked' })))],
-    ['stat', () => collect(effects.list(wrong({ stat: 'open' })))],
-    ['kinds', async () => collect(log.read(wrong({ kinds: 'consent' })))],
+    ['stat', () => Array.fromAsync(notifications.list(wrong({ stat: 'parked' })))],
+    ['stat', () => Array.fromAsync(effects.list(wrong({ stat: 'open' })))],
+    ['kinds', async () => Array.fromAsync(log.read(wrong({ kinds: 'consent' })))],
     ['reuseWithinMS', () => validations.validate(wrong({ id: 'v', cpf, claims, reuseWithinMS: 1 }))],
   ]
   for (const [name, slip] of slips) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { HandlerCall, Notification } from '../../../src/index.ts'
+import type { HandlerCall } from '../../../src/index.ts'
 import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
 import { notify } from '../../support/notify.ts'
 import { inboxOf } from '../../support/portal.ts'
@@ -25,14 +25,12 @@ async function given() {
   }
 }
 
-const numberOf = ({ body }: Notification) => (body as { n: number }).n
-
 test('a handler that hangs fails after a minute, and the next notification is handled', async () => {
   const { averba, clock, notify } = await given()
   const calls: number[] = []
   const aborted: number[] = []
   averba.notifications.handle(evento, 'crm', async (notification, { signal }) => {
-    const n = numberOf(notification)
+    const { n } = notification.body as { n: number }
     calls.push(n)
     if (n !== 1) return
     signal.addEventListener('abort', () => aborted.push(clock.now()))

@@ -71,10 +71,8 @@ async function findUnreadEvents(
   const withoutContent = items.filter(each => failureContent(each) === undefined).map(each => each.evento)
   const named = new Set([...unreadable.map(record => readUnreadable(record).evento), ...withoutContent])
   const isUnnamed = named.delete(undefined)
-  const ours = await store.lookUpAll(
-    'subscription',
-    [...named].filter(evento => evento !== undefined),
-  )
+  const eventos = [...named].filter(evento => evento !== undefined)
+  const ours = await store.lookUpAll('subscription', eventos)
   return [...ours.keys(), ...(isUnnamed ? [null] : [])]
 }
 
@@ -120,10 +118,8 @@ async function recordAll(reading: FailureReading, items: readonly ListedFailure[
 async function readKnown(reading: FailureReading, items: readonly ListedFailure[]): Promise<KnownRecords> {
   const { context, recovers } = reading
   const { store } = context
-  const subscriptions = await store.lookUpAll(
-    'subscription',
-    items.map(each => each.evento),
-  )
+  const eventos = items.map(each => each.evento)
+  const subscriptions = await store.lookUpAll('subscription', eventos)
   const versions = await readVersions(store, subscriptions.values())
   const unique = new Map(items.map(each => [String(each.remoteId), each]))
   const failures = await store.lookUpAll('failure', unique.keys())
