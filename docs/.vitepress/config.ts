@@ -1,4 +1,8 @@
+import { cpSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { defineConfig, type MarkdownRenderer } from 'vitepress'
+
+const docs = join(import.meta.dirname, '..')
 
 /** The pages of the menu, by the heading above them. */
 const menu = {
@@ -33,11 +37,6 @@ const menu = {
   },
 }
 
-const titles: Readonly<Record<string, string>> = {
-  'command-line': 'command line, console',
-  log: 'tables',
-}
-
 /** The menu of the pages that reference.ts writes. The first page of an entry lists its exports: each has one. */
 const reference = {
   text: 'Reference',
@@ -65,13 +64,41 @@ const written: Readonly<Record<string, string>> = {
   '../src/api/events.ts': './reference/averba/type-aliases/Events.md',
 }
 
+/** Folders with files to copy, which the site has beside its pages. */
+const folders = ['deploy', 'prometheus', 'openapi']
+const isFile = (href: string) => new RegExp(`^(\\.{1,2}/)*(${folders.join('|')})/(?!.*\\.md)`).test(href)
+
+/** What the package has and the site has not: it is named, and not linked. */
+const outside = /^((\.\.\/)+(CONTRIBUTING|SECURITY|CHANGELOG|LICENSE|examples|test|src|bench)\b|.*decisions(\/|$))/
+
+/** The link to a page as the site has it. The README of the package is not there: the first page is. */
+function siteLink(href: string, path: string): string {
+  const depth = path.split('/').length - 1
+  const inside = href.replace(/^(\.\.\/)+/, up => '../'.repeat(Math.min(depth, up.length / 3)))
+  return written[href] ?? (/(^|\/)README\.md(#|$)/.test(href) ? inside.replace('README.md', 'index.md') || './' : href)
+}
+
 function adapt(markdown: MarkdownRenderer): void {
-  markdown.core.ruler.push('written', ({ tokens }) => {
-    for (const token of tokens.flatMap(each => each.children ?? [])) {
-      const page = token.type === 'link_open' && written[token.attrGet('href') ?? '']
-      if (page) token.attrSet('href', page)
+  markdown.core.ruler.push('written', ({ tokens, env }) => {
+    for (const { children } of tokens) {
+      let isNamed = false
+      for (const token of children ?? []) {
+        if (token.type === 'link_close' && isNamed) token.tag = 'span'
+        if (token.type !== 'link_open') continue
+        const href = siteLink(token.attrGet('href') ?? '', env.relativePath)
+        token.attrSet('href', href)
+        isNamed = outside.test(href)
+        if (isNamed) [token.tag, token.attrs] = ['span', null]
+      }
     }
   })
+  // The rule of pages would make them pages too.
+  const { link_open: openPage } = markdown.renderer.rules
+  markdown.renderer.rules.link_open = (tokens, i, options, env, self) => {
+    const href = tokens[i]?.attrGet('href') ?? ''
+    const isPage = tokens[i]?.tag === 'a' && !isFile(href)
+    return isPage && openPage ? openPage(tokens, i, options, env, self) : self.renderToken(tokens, i, options)
+  }
   // The only HTML that becomes some: TypeDoc names the rows of its tables.
   markdown.inline.ruler.push('named', (state, isSilent) => {
     const [anchor] = /^<a id="[\w-]+"><\/a>/.exec(state.src.slice(state.pos)) ?? []
@@ -82,14 +109,33 @@ function adapt(markdown: MarkdownRenderer): void {
   })
 }
 
+const headingOf = (page: string) => /^# (.+)$/m.exec(readFileSync(join(docs, `${page}.md`), 'utf8'))?.[1] ?? page
+
 function sidebar(language: keyof typeof menu) {
   const prefix = language === 'en' ? '/' : `/${language}/`
   const groups = Object.entries(menu[language]).map(([text, pages]) => ({
     text,
-    items: pages.map(page => ({ text: titles[page] ?? page, link: `${prefix}${page}` })),
+    items: pages.map(page => ({ text: headingOf(`${prefix}${page}`), link: `${prefix}${page}` })),
   }))
   // After the areas of the API.
   return groups.toSpliced(2, 0, language === 'en' ? reference : { ...reference, text: 'Referência, em inglês' })
+}
+
+const labelsInPortuguese = {
+  outline: { level: [2, 3] as [number, number], label: 'Nesta página' },
+  docFooter: { prev: 'Página anterior', next: 'Próxima página' },
+  ...{ returnToTopLabel: 'Voltar ao topo', sidebarMenuLabel: 'Menu', langMenuLabel: 'Mudar de idioma' },
+  ...{ darkModeSwitchLabel: 'Aparência', lightModeSwitchTitle: 'Tema claro', darkModeSwitchTitle: 'Tema escuro' },
+  notFound: { title: 'Página não encontrada', quote: '', linkText: 'Ir para o início' },
+}
+
+const searchInPortuguese = {
+  button: { buttonText: 'Buscar', buttonAriaLabel: 'Buscar' },
+  modal: {
+    ...{ displayDetails: 'Mostrar detalhes', resetButtonTitle: 'Limpar', backButtonTitle: 'Fechar' },
+    noResultsText: 'Nada encontrado para',
+    footer: { selectText: 'abrir', navigateText: 'navegar', closeText: 'fechar' },
+  },
 }
 
 // The pages are read on GitHub too: this only builds a site of them, with a search. Links within are checked.
@@ -101,17 +147,20 @@ export default defineConfig({
     ...{ 'openapi/README.md': 'openapi/index.md' },
   },
   srcExclude: ['decisions/**'],
-  // Of the package, not of the site.
-  ignoreDeadLinks: [
-    /^(\.\/)?(\.\.\/)+(README|CONTRIBUTING|SECURITY|CHANGELOG|LICENSE|examples|test|src|bench)/,
-    /decisions/,
-    /^\.\/(\.\.\/)?deploy\//,
-  ],
   markdown: { html: false, config: adapt },
   // The methods of an interface and the options of a group are headings of the third level.
-  themeConfig: { search: { provider: 'local' }, outline: [2, 3] },
+  themeConfig: {
+    search: { provider: 'local', options: { locales: { 'pt-BR': { translations: searchInPortuguese } } } },
+    outline: [2, 3],
+    // Not every page has one in the other language.
+    i18nRouting: false,
+  },
   locales: {
     root: { label: 'English', lang: 'en', themeConfig: { sidebar: sidebar('en') } },
-    'pt-BR': { label: 'Português', lang: 'pt-BR', themeConfig: { sidebar: sidebar('pt-BR') } },
+    'pt-BR': { label: 'Português', lang: 'pt-BR', themeConfig: { ...labelsInPortuguese, sidebar: sidebar('pt-BR') } },
+  },
+  buildEnd({ outDir }) {
+    const isWanted = (path: string) => !path.endsWith('.md')
+    for (const each of folders) cpSync(join(docs, each), join(outDir, each), { recursive: true, filter: isWanted })
   },
 })
