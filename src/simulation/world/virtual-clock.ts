@@ -92,7 +92,8 @@ export class VirtualClock implements Clock {
       const sleeper: Sleeper = {
         process,
         what,
-        dueAt: this.#now + ms,
+        // Whole milliseconds, as those of a system: a rate may ask for half of one.
+        dueAt: this.#now + Math.ceil(ms),
         wake: () => {
           this.#sleepers.delete(sleeper)
           signal?.removeEventListener('abort', sleeper.wake)
@@ -203,11 +204,11 @@ export class VirtualClock implements Clock {
    */
   jump(ms: number): void {
     this.#now = this.#timeAfter(ms, 'jump')
-    for (const sleeper of this.#sleepers) sleeper.dueAt += ms
+    for (const sleeper of this.#sleepers) sleeper.dueAt += Math.ceil(ms)
   }
 
   #timeAfter(ms: unknown, operation: string): number {
-    const time = typeof ms === 'number' ? this.#now + ms : Number.NaN
+    const time = typeof ms === 'number' ? this.#now + Math.ceil(ms) : Number.NaN
     if (time >= firstTime && time <= lastTime) return time
     const given = typeof ms === 'number' ? `${ms} ms` : 'something that is not a number'
     throw invalidInput(`${operation} by ${given}`, 'Use a number of milliseconds that stays within the years 0 to 9999')
