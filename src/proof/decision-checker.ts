@@ -115,6 +115,7 @@ type Moves = ReadonlyMap<string, ReadonlyMap<string, readonly CompiledMove[]>>
 
 /** Somebody else's log may have any table: it may keep no verifier busy, nor fill its memory. Ours have half of it. */
 const statesMax = 50
+const regionsMax = 12
 const movesMax = 20
 const levelsMax = 8
 const stateTextMax = 100
@@ -226,6 +227,7 @@ function isTable(value: unknown): value is CompiledTable {
     typeof name === 'string' &&
     typeof version === 'number' &&
     areStrings(start) &&
+    start.length <= regionsMax &&
     isObject(moves) &&
     Object.values(moves).every(of => isObject(of) && Object.values(of).every(areMoves)) &&
     areStates(start, moves as CompiledTable['moves']) && // As just seen.

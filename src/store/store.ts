@@ -201,11 +201,11 @@ export class Store<E extends EventMap = EventMap> {
       if (first?.type !== beganType) throw damagedLogError('Cannot open the log: its first event is not log.began')
       checkKeyringId(path, first, keyring)
     }
+    // A log whose new place is lost continues at its former one.
+    if (!isArriving && !acceptRollback) await this.#connection.read(checkNotMoved)
     const newest = await mark?.read()
     if (!acceptRollback) await this.#connection.read(() => checkAgainstMark(path, this.headers, keyring, newest))
     this.#writer.newest = await this.#connection.read(() => checkWhole(this.#tags, keyring.signer))
-    // A log whose new place is lost continues at its former one.
-    if (!isArriving && !acceptRollback) await this.#connection.read(checkNotMoved)
     if (acceptRollback) {
       // The record first: without it, a log that is opened again would make the pending calls once more.
       const { at, ...resumed } = await this.#connection.read(() =>

@@ -45,7 +45,7 @@ export interface Performer<D = unknown, F extends Fact = Fact> {
    * Makes one attempt. Does not throw for what the outside world does. An `AverbaError` means that no request was sent,
    * and the attempt is repeated.
    *
-   * @param maySend called before each request of a `probed` or `once` effect, also before it is sent again
+   * @param maySend called before each request but those of readings, also before it is sent again
    */
   perform(
     pending: PendingEffect<string, D>,

@@ -62,13 +62,15 @@ export async function readConsentEvents(
 
 const none: ConsentEvents = { events: [], last: undefined }
 /** What was read of the consents of a log, so that old uses are read once. */
-const knownOf = new WeakMap<EventStore, GenerationalCache<string, ConsentEvents>>()
+const knownOf = new WeakMap<EventStore, GenerationalCache<string, Promise<ConsentEvents>>>()
 const keptConsentsMin = 500
 
-async function readKnown(store: EventStore, stream: string): Promise<ConsentEvents> {
+/** Reads on from where the last reading of the consent ends, which may be under way. */
+function readKnown(store: EventStore, stream: string): Promise<ConsentEvents> {
   const known = knownOf.get(store) ?? new GenerationalCache(keptConsentsMin)
   knownOf.set(store, known)
-  const read = await readOn(store, stream, known.get(stream) ?? none, ({ type }) => !useTypes.has(type))
+  const before = known.get(stream)?.catch(() => none) ?? Promise.resolve(none)
+  const read = before.then(each => readOn(store, stream, each, ({ type }) => !useTypes.has(type)))
   known.set(stream, read)
   return read
 }

@@ -92,10 +92,10 @@ export const chart = setup({
     forgetShown: assign({ shown: null, shownAt: null, isShownOld: false }),
     keepRequest: keep(
       'consent.changeRequested',
-      ({ data: { status, askedAt = null, until = null } }, { reading, endWantedAt, repeats }) => ({
+      ({ data: { status, askedAt = null, until = null, isUnsent } }, { reading, endWantedAt, repeats }) => ({
         ...{ asked: status, askedAt, askedUntil: until, lostAt: null, statusesSinceRequest: [reading.status] },
         // A former request for the same end may have been sent.
-        ...{ refusedEnd: null, repeats: endWantedAt === null ? 0 : repeats + 1 },
+        ...{ refusedEnd: null, repeats: endWantedAt === null ? 0 : repeats + (isUnsent ? 0 : 1) },
       }),
     ),
     keepRepeat: keep('consent.changeRepeated', ({ data: { status, askedAt } }, { repeats }) => ({

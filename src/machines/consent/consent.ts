@@ -33,7 +33,7 @@ function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessa
       const { askedAt, until, isUnsent, sentBefore } = message.data
       const replaced = (isUnsent || sentBefore) && held.asked !== null && { instead: held.asked }
       const times = { ...(askedAt !== undefined && { askedAt }), ...(until !== undefined && { until }) }
-      const data = { status, ...replaced, ...times }
+      const data = { status, ...replaced, ...(replaced && isUnsent && { isUnsent }), ...times }
       // An approval takes the place of a denial that was never sent.
       const isWithdrawn = status === 'ATIVO' && held.isEndWanted && isUnsent && held.repeats === 0
       const request = { type: 'consent.changeRequested', data, effects: [changeStatus(held, status)] } as const

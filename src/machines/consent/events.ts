@@ -56,10 +56,13 @@ export type ConsentEvent =
   /** The service shows the recorded status. Only recorded when it ends an effect or an uncertainty. */
   | Event<'consent.confirmed', { status: ConsentStatus; askedAt?: Instant }>
   /**
-   * `askedAt`: when it was requested. `instead`: the waiting change that it replaces. `until`: how long an approval
-   * that was not made is asked for again.
+   * `askedAt`: when it was requested. `instead`: the waiting change that it replaces, `isUnsent` if that never left.
+   * `until`: how long an approval that was not made is asked for again.
    */
-  | Event<'consent.changeRequested', { status: RequestableStatus; instead?: RequestableStatus } & AskedChange>
+  | Event<
+      'consent.changeRequested',
+      { status: RequestableStatus; instead?: RequestableStatus; isUnsent?: true } & AskedChange
+    >
   /** The service declined although the recorded status allows the change, so a full reading is requested. */
   | Event<'consent.changeDeclined', { httpStatus: number; asked?: RequestableStatus }>
   | Event<'consent.readDeclined', { httpStatus: number }>

@@ -207,7 +207,7 @@ function askAgain(held: ConsentView, { status, since, askedAt }: ShownStatus): r
   if (isEndWanted && status === 'ATIVO' && mayBeApprovedSince(held, wantedAt, since ?? undefined)) return []
   const again = isEndWanted ? endFrom(status) : 'ATIVO'
   const dueAt = toInstant(fromInstant(askedAt) + backoffMs(repeats, minuteMs, dayMs))
-  if (isTooLate(held, dueAt)) return []
+  if (isTooLate(held, isEndWanted ? askedAt : dueAt)) return []
   const until = !isEndWanted && held.askedUntil !== null && { until: held.askedUntil }
   const effects = [
     { ...changeStatus(held, again), dueAt, reason: 'asked again: a reading showed that it was not made' },

@@ -167,7 +167,6 @@ test('a follower that nobody runs is removed, and a notification is skipped', as
   expect((await run('notifications list')).out).toMatch(/ +handled +\S+Z +erp: skipped\n/)
 })
 
-/** A log on a file whose follower `erp` is parked. */
 async function openWithParked() {
   const opened = await openOnFile()
   const { averba, samples } = opened.world

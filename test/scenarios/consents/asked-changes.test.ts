@@ -264,6 +264,8 @@ describe('what is asked for', () => {
     'is nothing, but a reading first, after a revocation that a gateway answered and a newer one were given up': `
       changes behind, revoke deferred, details 503, refuse changes, revoke 2 deferred, give up, use uncertain, reach,
       details now, 1 h, settle, is revoked`,
+    'is an approval in place of two denials that never left': `
+      PENDENTE: refuse, deny deferred, deny 2 deferred, reach, approve settled, use active, given up isUnsent`,
     'is an end although a reading that left before it shows one': `
       lists as REVOGADO, hold lists back, begin list, 1 s, changes busy, details 404, revoke deferred, 1 s, open 1,
       settle, is revoked, health bad, changes now, lists now, details now, 1 h, settle, sent 2, is revoked, health ok`,

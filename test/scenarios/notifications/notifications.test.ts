@@ -1,30 +1,20 @@
 import { expect, test } from 'vitest'
 import type { AverbaOptions, Notification } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
+import { createNotification, subscriptions } from '../../crash/notification-of.ts'
 import { minuteMs } from '../../support/pass-time.ts'
 import { inboxOf } from '../../support/portal.ts'
 import { openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
-const subscriptions = [{ evento, chaveSecreta: 'chave-um', chaveAutenticacao: 'Basic YTpi' }]
 const from = { remoteAddress: '189.9.1.2' }
 const stranger = { remoteAddress: '203.0.113.7' }
 
 const given = (averba: Partial<AverbaOptions> = {}) => openWorld({ averba: { subscriptions, ...averba } })
 
-function notification(headers: Record<string, string> = {}, body: BodyInit = '{"numero":"26BR1"}'): Request {
-  return new Request('https://receptor.exemplo.br/averba', {
-    method: 'POST',
-    headers: {
-      'event-type': evento,
-      'destinatario-tipo': 'CNPJ',
-      'destinatario-id': '12ABC34501DE35',
-      secret: 'chave-um',
-      authorization: 'Basic YTpi',
-      ...headers,
-    },
-    body,
-  })
+function notification(more: Record<string, string> = {}, body: BodyInit = '{"numero":"26BR1"}'): Request {
+  const { url, method, headers } = createNotification('')
+  return new Request(url, { method, headers: { ...Object.fromEntries(headers), ...more }, body })
 }
 
 /** The answer to a notification. */
