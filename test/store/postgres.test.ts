@@ -167,7 +167,6 @@ test('a report that reads a table for long holds up no append, and a rebuild wai
   const rebuilding = store.rebuild().finally(() => {
     isRebuilt = true
   })
-  // It waits for the table, with the lock of the log.
   const waiting = `select count(*)::int as n from pg_locks where not granted and relation = 'counted'::regclass`
   await expect.poll(() => query(waiting), { interval: 10 }).toEqual([{ n: 1 }])
   await store.append(toStream('other-1', 'none'))

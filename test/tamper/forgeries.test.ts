@@ -11,16 +11,20 @@ test('whatever is forged without the keyring, the engine sends, uses and erases 
   expect(tried.filter(({ found }) => found.length === 0)).toEqual([])
 }, 60_000)
 
-test('a revocation still counts when its row has the type of one of many uses', async () => {
+test('a revocation still counts when its row has the type of one of many uses, and is missed when it is moved', async () => {
   const store = temporaryStore()
   const { averba, which, world } = await givenConsent('ATIVO', undefined, { averba: { store } })
-  const basis = { purpose: 'p', legalBasis: 'l' }
-  for (let n = 0; n < 105; n++) await averba.consents.use(which, { basis })
+  for (let n = 0; n < 105; n++) await averba.consents.use(which, { basis: { purpose: 'p', legalBasis: 'l' } })
   await averba.consents.revoke(which)
-  await averba.close()
-  const retype = `update event set type = 'consent.used' where type in ('consent.changeRequested', 'consent.revoked')`
-  useDatabase(store, database => withoutGuards(database, () => database.exec(retype)))
-  const { consents } = await world.restart()
-  expect(await consents.standing(which)).toMatchObject({ effective: false, reason: 'revoked' })
-  await expect(consents.use(which, { basis })).rejects.toMatchObject({ code: 'CONSENT_NOT_EFFECTIVE' })
+  const reopenWith = async (change: string) => {
+    await world.averba.close()
+    const sql = `update event set ${change} where header like '%"type":"consent.changeRequested"%' or header like '%"type":"consent.revoked"%'`
+    useDatabase(store, database => withoutGuards(database, () => database.exec(`pragma foreign_keys = off; ${sql}`)))
+    return (await world.restart()).consents
+  }
+  const retyped = await reopenWith("type = 'consent.used'")
+  expect(await retyped.standing(which)).toMatchObject({ effective: false, reason: 'revoked' })
+  await expect(retyped.revoke(which)).rejects.toMatchObject({ code: 'REFUSED' })
+  const moved = await reopenWith('stream = 1, version = 1000 + position')
+  for (const ask of [moved.standing, moved.revoke]) await expect(ask(which)).rejects.toThrow(/vents of .* are missing$/)
 })

@@ -152,7 +152,7 @@ export class Decisions {
       const longPage = () => this.#store.read({ ...readOn(), exceptTypes })
       while (evolve(await longPage()) === logPageRows) await yieldToEventLoop()
       // A version that was read later could be that of an event which the pages did not have.
-      if (last > loaded.version) loaded = { ...loaded, version: last }
+      if (exceptTypes.length > 0 && last > loaded.version) loaded = { ...loaded, version: last }
     }
     if (loaded.version < last) throw damagedLogError(`The last events of "${stream}" are missing`)
     if (loaded.version > 0) this.#loaded.set(stream, loaded)

@@ -40,8 +40,9 @@ function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessa
       return record(...(isWithdrawn ? [withdrawn(held, { isUnsent })] : []), request)
     }
     case 'consent.withdrawEnd': {
-      const isFirst = held.repeats === 0
-      return record(withdrawn(held, message.data.isUnsent && !isFirst ? { sentBefore: true } : message.data))
+      // That the last request never left says nothing of those before it.
+      const mayBeSent = message.data.isUnsent && held.repeats > 0
+      return record(withdrawn(held, mayBeSent ? { sentBefore: true } : message.data))
     }
     case 'consent.readDetail':
       return record({ type: 'consent.detailRequested', data: {}, effects: [readConsent(held)] })

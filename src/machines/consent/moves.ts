@@ -29,7 +29,7 @@ export interface ConsentContext extends History {
   readonly askedUntil: Instant | null
   /** Since when the service may still make a change whose outcome is unknown. */
   readonly lostAt: Instant | null
-  /** When the end that is wanted was first asked for, which end the service refused, and how often we asked again. */
+  /** When the wanted end was first asked for, which one the service refused, and how often we asked once more. */
   readonly endWantedAt: Instant | null
   readonly refusedEnd: RequestableStatus | null
   readonly repeats: number

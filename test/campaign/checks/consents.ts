@@ -65,8 +65,7 @@ export const consentChecks: Checks = {
         const [owner = ''] = effect?.split('/') ?? []
         if (isAnswered && wanted.has(owner)) sent.add(owner)
         if (['consent.changeLost', 'consent.changeDeclined'].includes(type) && wanted.has(stream)) sent.add(stream)
-        if (type === 'consent.endWithdrawn' && isUnsent && sent.has(stream))
-          report(`${stream}: an end that was sent was withdrawn as unsent`)
+        if (type === 'consent.endWithdrawn' && isUnsent && sent.has(stream)) report(`${stream} was sent, not unsent`)
         if (type === 'consent.changeRequested' && isEnd) wanted.add(stream)
         else if (givenUp.includes(type)) wanted.delete(stream)
         // What a reading shows that left before the request says nothing of it.
