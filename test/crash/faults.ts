@@ -90,11 +90,8 @@ async function surveyCalls(scratch: Scratch, template: string, phase: Phase) {
   return { paths: [...paths], counts }
 }
 
-/** A fixed process id: files named after the process must have the paths of the survey, as strace filters by path. */
-const pid = 4_242
-
 function createLoadOptions(phase: Phase, folder: string): LoadOptions {
-  return { path: join(folder, logName), seed: loadSeed, pid, ...phase.load }
+  return { path: join(folder, logName), seed: loadSeed, ...phase.load }
 }
 
 async function tryFault(scratch: Scratch, template: string, fault: Fault): Promise<void> {

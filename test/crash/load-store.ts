@@ -6,7 +6,6 @@ import { AverbaError } from '../../src/vocabulary/errors.ts'
 import { createAppend, type LoadOptions, openStore, sendMessage } from './load.ts'
 
 const options = JSON.parse(process.argv[2] ?? '') as LoadOptions // Written by the parent.
-if (options.pid !== undefined) Object.defineProperty(process, 'pid', { value: options.pid })
 /** Only one fault is injected, so repeated failures are a defect. A server is back after seconds. */
 const [attemptsMax, pauseMs] = options.keyring === undefined ? [3, 0] : [200, 100]
 

@@ -10,8 +10,6 @@ import type { View } from '../../src/vocabulary/view.ts'
 
 /** The work of a child process. */
 export interface LoadOptions {
-  /** A fixed process id, so that the names of files with the id are known, and faults can be injected there. */
-  readonly pid?: number
   /** The path of the store, or its address on PostgreSQL. */
   readonly path: string
   /** The path of the keyring of a store on PostgreSQL. */

@@ -8,7 +8,7 @@ import {
   writeVerifierKey,
 } from '../../proof/note.ts'
 import { logStream, resumedType } from '../../proof/recorded-header.ts'
-import { systemEntropy } from '../../runtime/entropy.ts'
+import { type Entropy, systemEntropy } from '../../runtime/entropy.ts'
 import { replaceDurably } from '../../vault/durable-file.ts'
 import type { Keyring } from '../../vault/keyring.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
@@ -26,25 +26,23 @@ import { type Append, logEvent } from '../writing/append.ts'
 import { damagedMark, findMarkFault, readOrigin } from './checkpoints.ts'
 
 /** Returns the mark of a store: the host's own, or a file beside the store. A log in memory has none. */
-export function resolveMark(options: { path: string; highWaterMark?: HighWaterMark }): HighWaterMark | undefined {
-  const { path, highWaterMark } = options
+export function resolveMark(
+  options: Pick<StoreOptions, 'path' | 'highWaterMark'> & Partial<Pick<StoreOptions, 'entropy'>>,
+): HighWaterMark | undefined {
+  const { path, highWaterMark, entropy } = options
   if (highWaterMark || path === ':memory:' || isOnPostgres(path)) return highWaterMark
-  return createFileMark(markPath(path))
+  return createFileMark(markPath(path), entropy)
 }
 
-/** Make the names of temporary files unique among processes, of which some have the same id, and within one. */
-const writer = Buffer.from(systemEntropy.bytes(8)).toString('hex')
-let writeCount = 0
-
 /** Stores the mark in a file, which is replaced atomically. */
-export function createFileMark(path: string): HighWaterMark {
+export function createFileMark(path: string, entropy: Entropy = systemEntropy): HighWaterMark {
   return {
     async read() {
       return readMark(path)
     },
     async write(checkpoint) {
-      writeCount += 1
-      replaceDurably(path, checkpoint, `${writer}-${writeCount}`)
+      // Others may write at the same time; in containers, processes have the same id.
+      replaceDurably(path, checkpoint, Buffer.from(entropy.bytes(8)).toString('hex'))
     },
   }
 }
