@@ -31,6 +31,9 @@ const onPostgres = [
   'subjects/{erasures,late-facts}',
 ].map(files => `test/scenarios/${files}.test.ts`)
 
+/** Those of each area that also run behind a pooler: `npm run test:pgbouncer`. */
+const onPgbouncer = '{consents/consents,validations/paid-validations,notifications/notifications,subjects/erasures}'
+
 /** What takes long although its file is short. */
 const long =
   /(regular-expressions|docs|worst-inputs|postgres|check-ledger|virtual-time|recorded-bundles|tamper)\.test\.ts$/
@@ -64,6 +67,14 @@ export default defineConfig({
       {
         ...{ name: 'postgres', include: onPostgres, env: { AVERBA_WORLDS: 'postgres' } },
         ...{ testTimeout: 120_000, hookTimeout: 120_000, globalSetup: 'test/support/postgres-run.ts' },
+      },
+      {
+        ...{
+          name: 'pgbouncer',
+          include: [`test/scenarios/${onPgbouncer}.test.ts`],
+          env: { AVERBA_WORLDS: 'postgres' },
+        },
+        ...{ testTimeout: 120_000, hookTimeout: 120_000, globalSetup: 'test/support/pgbouncer-run.ts' },
       },
       { name: 'nginx', include: [nginx], testTimeout: 30_000 },
       { name: 'deploy', include: [deploy], testTimeout: 600_000 },

@@ -20,7 +20,7 @@ import { temporaryFolder } from './temporary-folder.ts'
 
 /** PostgreSQL refuses to run as root, so for root it runs as `nobody`. */
 const isRoot = process.getuid?.() === 0
-const nobody = { uid: 65_534, gid: 65_534 }
+export const nobody = { uid: 65_534, gid: 65_534 }
 /** More than binaries, data and journal of a server need. */
 const roomBytes = 2 ** 31
 
