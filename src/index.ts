@@ -119,10 +119,10 @@ export { type CommandOptions, type Outcome, OutcomeError, type RecordOptions, va
 export type { PartKind, RecordKind } from './vocabulary/part-kinds.ts'
 export { isCnpj, isCpf, parseCnpj, parseCpf } from './vocabulary/tax-numbers.ts'
 
-/** A function whose file is loaded at its first call, so that importing the package takes little time. */
-type Lazily<F extends (...args: never[]) => unknown> = (...args: Parameters<F>) => Promise<Awaited<ReturnType<F>>>
-
-/** Loads a function at its first call. What Deno does not permit is an error with a code. */
+/**
+ * Loads a function at its first call, so that importing the package takes little time. What Deno does not permit is an
+ * error with a code.
+ */
 function lazily<A extends readonly unknown[], T>(
   load: () => Promise<(...args: A) => Promise<T> | T>,
 ): (...args: A) => Promise<T> {
@@ -151,18 +151,14 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
  *
  * @throws {AverbaError} `INVALID_INPUT` when the folder is not empty, and as `openAverba`
  */
-export const exportBundle: Lazily<typeof import('./operations/audit.ts').exportBundle> = lazily(
-  async () => (await import('./operations/audit.ts')).exportBundle,
-)
+export const exportBundle = lazily(async () => (await import('./operations/audit.ts')).exportBundle)
 
 /**
  * Proves that an event is in a log, which may be in use: a C2SP tlog-proof file, up to a checkpoint that it signs now.
  *
  * @throws {AverbaError} `NOT_FOUND`, and as `openAverba`
  */
-export const proveRecorded: Lazily<typeof import('./operations/audit.ts').proveRecorded> = lazily(
-  async () => (await import('./operations/audit.ts')).proveRecorded,
-)
+export const proveRecorded = lazily(async () => (await import('./operations/audit.ts')).proveRecorded)
 
 /**
  * Verifies a store, which may be in use, or an exported bundle, without writing to it: every signature, the root from
@@ -172,18 +168,14 @@ export const proveRecorded: Lazily<typeof import('./operations/audit.ts').proveR
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, and `KEYS_MISMATCH`
  * when the given root key does not open the keyring
  */
-export const verifyLog: Lazily<typeof import('./operations/audit.ts').verifyLog> = lazily(
-  async () => (await import('./operations/audit.ts')).verifyLog,
-)
+export const verifyLog = lazily(async () => (await import('./operations/audit.ts')).verifyLog)
 
 /**
  * Copies a store, which may be in use, into one file and checks it. The keyring is not in it: back it up separately.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
-export const backupStore: Lazily<typeof import('./operations/backups.ts').backupStore> = lazily(
-  async () => (await import('./operations/backups.ts')).backupStore,
-)
+export const backupStore = lazily(async () => (await import('./operations/backups.ts')).backupStore)
 
 /**
  * Restores a store from a backup, and checks it before it gets its name. Nothing is overwritten. Calls that were
@@ -197,9 +189,7 @@ export const backupStore: Lazily<typeof import('./operations/backups.ts').backup
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `KEYS_MISSING`, `KEYS_MISMATCH`, `ROLLED_BACK`,
  * `STORE_UNSAFE`, `CORRUPT`
  */
-export const restoreStore: Lazily<typeof import('./operations/backups.ts').restoreStore> = lazily(
-  async () => (await import('./operations/backups.ts')).restoreStore,
-)
+export const restoreStore = lazily(async () => (await import('./operations/backups.ts')).restoreStore)
 
 /**
  * Lets a log continue where it was put back to an earlier state, such as by the backups of its server. It is checked
@@ -208,9 +198,7 @@ export const restoreStore: Lazily<typeof import('./operations/backups.ts').resto
  * @throws {AverbaError} `NOT_FOUND`, `KEYS_MISSING`, `KEYS_MISMATCH`, `CORRUPT`; `STORE_BUSY` while an engine works
  * with it; and as `openAverba`
  */
-export const resumeStore: Lazily<typeof import('./operations/backups.ts').resumeStore> = lazily(
-  async () => (await import('./operations/backups.ts')).resumeStore,
-)
+export const resumeStore = lazily(async () => (await import('./operations/backups.ts')).resumeStore)
 
 /**
  * Moves a log, such as from a file to a server: copies all of it with its keyring, proves that both have the same root,
@@ -221,18 +209,14 @@ export const resumeStore: Lazily<typeof import('./operations/backups.ts').resume
  * @throws {AverbaError} `NOT_FOUND`; `STORE_BUSY` while an engine works with it; `INVALID_INPUT` when there is a log at
  * the new place; `KEYS_MISSING`, `KEYS_MISMATCH`, `CORRUPT`, and as `openAverba`
  */
-export const copyStore: Lazily<typeof import('./operations/moves.ts').copyStore> = lazily(
-  async () => (await import('./operations/moves.ts')).copyStore,
-)
+export const copyStore = lazily(async () => (await import('./operations/moves.ts')).copyStore)
 
 /**
  * Repeats every recorded decision of a log, which may be in use, and reports the first one that differs.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
-export const replayLog: Lazily<typeof import('./operations/replay.ts').replayLog> = lazily(
-  async () => (await import('./operations/replay.ts')).replayLog,
-)
+export const replayLog = lazily(async () => (await import('./operations/replay.ts')).replayLog)
 
 /**
  * Moves a log to another root key: that of `newRootKey`, or without it one that its keyring file then holds. Nothing is
@@ -243,9 +227,7 @@ export const replayLog: Lazily<typeof import('./operations/replay.ts').replayLog
  * @throws {AverbaError} `NOT_FOUND`, `KEYS_MISMATCH` when the new holder does not open what it wrapped, and as
  * `openAverba`
  */
-export const changeRootKey: Lazily<typeof import('./operations/upkeep.ts').changeRootKey> = lazily(
-  async () => (await import('./operations/upkeep.ts')).changeRootKey,
-)
+export const changeRootKey = lazily(async () => (await import('./operations/upkeep.ts')).changeRootKey)
 
 /**
  * Diagnoses a store, which may be in use, without writing to it: its size and growth, pending calls and faults.
@@ -254,33 +236,27 @@ export const changeRootKey: Lazily<typeof import('./operations/upkeep.ts').chang
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
-export const diagnoseStore: Lazily<typeof import('./operations/upkeep.ts').diagnoseStore> = lazily(
-  async () => (await import('./operations/upkeep.ts')).diagnoseStore,
-)
+export const diagnoseStore = lazily(async () => (await import('./operations/upkeep.ts')).diagnoseStore)
 
 /**
  * Rebuilds views of a store, which may be in use, and reports how their rows differed.
  *
  * @throws {AverbaError} `NOT_FOUND`, `STORE_BUSY` when another process rebuilds the same view, and as `openAverba`
  */
-export const rebuildStore: Lazily<typeof import('./operations/upkeep.ts').rebuildStore> = lazily(
-  async () => (await import('./operations/upkeep.ts')).rebuildStore,
-)
+export const rebuildStore = lazily(async () => (await import('./operations/upkeep.ts')).rebuildStore)
 
 /**
  * Checks everything that a configuration needs, without opening or writing the log: options, secrets and certificates,
  * store and keyring, connections and clock. A service only receives a `GET /`; with `token`, the gateway is asked for
  * one token. `isDeep` compares everything in the store. Never throws: a failed check says what to do.
  */
-export const examine: Lazily<typeof import('./api/health/examine.ts').examine> = lazily(
-  async () => (await import('./api/health/examine.ts')).examine,
-)
+export const examine = lazily(async () => (await import('./api/health/examine.ts')).examine)
 
 /**
  * Serves receivers over HTTPS, with limits on the size and time of requests. Each receiver limits its bodies.
  * @throws {AverbaError} `MISCONFIGURED` when a path or a certificate cannot be used, or the port cannot be opened
  */
-export const serveReceivers: Lazily<typeof import('./adapters/receiver/serve-receivers.ts').serveReceivers> = lazily(
+export const serveReceivers = lazily(
   async () => (await import('./adapters/receiver/serve-receivers.ts')).serveReceivers,
 )
 
@@ -290,12 +266,10 @@ export const serveReceivers: Lazily<typeof import('./adapters/receiver/serve-rec
  *
  * @throws {AverbaError} `INVALID_INPUT` when a machine or the format is unknown
  */
-export const drawCharts: Lazily<typeof import('./machines/charts.ts').drawCharts> = async (...args) =>
-  (await import('./machines/charts.ts')).drawCharts(...args)
+export const drawCharts = lazily(async () => (await import('./machines/charts.ts')).drawCharts)
 
 /** Writes a commented configuration with every option: the file of `averba init`. `translate` gets each comment. */
-export const configTemplate: Lazily<typeof import('./api/config-template.ts').configTemplate> = async (...args) =>
-  (await import('./api/config-template.ts')).configTemplate(...args)
+export const configTemplate = lazily(async () => (await import('./api/config-template.ts')).configTemplate)
 
 /**
  * The statements that give roles the least rights with which a log on PostgreSQL works: its processes add events and
@@ -304,8 +278,7 @@ export const configTemplate: Lazily<typeof import('./api/config-template.ts').co
  *
  * @throws {AverbaError} `INVALID_INPUT` for a role without a name, `MISCONFIGURED` for a schema that is not allowed
  */
-export const grantsFor: Lazily<typeof import('./store/database/grants.ts').grantsFor> = async (...args) =>
-  (await import('./store/database/grants.ts')).grantsFor(...args)
+export const grantsFor = lazily(async () => (await import('./store/database/grants.ts')).grantsFor)
 
 /**
  * The statements that migrate the tables of a store from a version to the current one in one transaction, as opening it
@@ -313,8 +286,7 @@ export const grantsFor: Lazily<typeof import('./store/database/grants.ts').grant
  *
  * @throws {AverbaError} `INVALID_INPUT`, `MISCONFIGURED` for a schema that is not allowed
  */
-export const migrationsFrom: Lazily<typeof import('./store/database/migrations.ts').migrationsFrom> = async (...args) =>
-  (await import('./store/database/migrations.ts')).migrationsFrom(...args)
+export const migrationsFrom = lazily(async () => (await import('./store/database/migrations.ts')).migrationsFrom)
 
 /**
  * Types the options of an `averba.config.ts`, so that an editor completes them. The host gives the same object to

@@ -106,7 +106,7 @@ export async function exportUpTo(
   return await exportLog(reading, dir, onProgress)
 }
 
-interface ExportTo {
+export interface ExportTo {
   readonly dir: string
   readonly onProgress?: (done: number, end: number) => void
 }
