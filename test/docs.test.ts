@@ -249,9 +249,8 @@ test('the page about simulating has a row for every kind of fault and every cont
   for (const kind of faultSchema.shape.kind.options) expect(page).toContain(`| \`${kind}\` |`)
   const routes = [...read('src/simulation/served/control.ts').matchAll(/\b(post|get|delete)\('(\/[\w/-]+)'/g)]
   expect(routes.length).toBeGreaterThan(8)
-  for (const [, method = '', route = ''] of routes) {
+  for (const [, method = '', route = ''] of routes)
     expect(page).toMatch(new RegExp(`${method.toUpperCase()} ${route}[ \`]`))
-  }
 })
 
 test('the page about what is not shown names every policy and every setting', () => {

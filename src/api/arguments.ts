@@ -59,9 +59,8 @@ export function checkOneOf(given: unknown, known: readonly string[], what: strin
 }
 
 export function checkActor({ kind, ref }: Actor): void {
-  if (kind !== 'subject' && kind !== 'person' && kind !== 'system') {
+  if (kind !== 'subject' && kind !== 'person' && kind !== 'system')
     throw new AverbaError('INVALID_INPUT', "Cannot use the actor's kind: it is not one of subject, person, system")
-  }
   checkClearText(ref, "actor's ref", idMax)
 }
 

@@ -41,11 +41,10 @@ export async function checkNotFuture({ store, clock }: AsOfContext, at: Instant,
 
 /** Checks the bound of a view: a position, an instant or both, within the log. Throws `INVALID_INPUT`. */
 export async function checkAsOf(log: AsOfContext, { position, at }: ViewBound): Promise<void> {
-  if (position === undefined && at === undefined) {
+  if (position === undefined && at === undefined)
     throw new AverbaError('INVALID_INPUT', 'Cannot show a view: neither a position nor an instant is given', {
       hint: 'Give { position } or { at }; for the current rows use views',
     })
-  }
   if (position !== undefined) {
     checkPosition(position, 'position')
     const end = (await log.store.readLast())?.position ?? 0

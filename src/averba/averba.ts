@@ -293,11 +293,10 @@ function createTopMethods(context: ApiContext, modules: readonly Module[]) {
       checkKnownNames(options, ['timeoutMs'], { noun: 'option' })
       const { timeoutMs } = options
       if (timeoutMs !== undefined) checkMs(timeoutMs, 'timeoutMs')
-      if (followers.scope.isWithin) {
+      if (followers.scope.isWithin)
         throw new AverbaError('REFUSED', 'Cannot settle within a handler: it would wait for its own end', {
           hint: 'Let the handler return: `run`, or the next `settle`, performs what it asked for',
         })
-      }
       return settleAll(context, modules, timeoutMs)
     },
     due: (until: Instant) =>

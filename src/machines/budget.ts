@@ -9,9 +9,8 @@ export type BudgetEvent = Event<'budget.spent', { for: string }>
 type BudgetMessage = Message<'budget.spend', { for: string; max: number }>
 
 function decide(spent: number, { data }: BudgetMessage): Decision<BudgetEvent> {
-  if (spent >= data.max) {
+  if (spent >= data.max)
     return refuse(`${spent} paid calls were requested today, and the limit is ${data.max}`, 'BUDGET_SPENT')
-  }
   return record({ type: 'budget.spent', data: { for: data.for } })
 }
 

@@ -12,9 +12,8 @@ const formats: Readonly<Record<string, (machine: (typeof machines)[number]) => s
 export function drawCharts(names: readonly string[], format: string): string[] {
   const draw = Object.hasOwn(formats, format) ? formats[format] : undefined
   const unknown = names.find(name => !machines.some(machine => machine.name === name))
-  if (draw && unknown === undefined) {
+  if (draw && unknown === undefined)
     return machines.filter(({ name }) => names.length === 0 || names.includes(name)).map(draw)
-  }
   const what = draw ? `no machine is called "${unknown?.slice(0, 40)}"` : `"${format.slice(0, 40)}" is not a format`
   const known = draw ? machines.map(({ name }) => name) : Object.keys(formats)
   throw new AverbaError('INVALID_INPUT', `Cannot draw the charts: ${what}`, {

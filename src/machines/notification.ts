@@ -243,9 +243,7 @@ function decideHandlerResult(
     name => name !== handler && !handlings.some(each => each.handler === name && each.state !== 'waiting'),
   )
   if (before?.state === 'handled' || before?.state === 'skipped') return record()
-  if (message.type === 'host.handled') {
-    return record({ type: 'notification.handled', data: { handler, waiting } })
-  }
+  if (message.type === 'host.handled') return record({ type: 'notification.handled', data: { handler, waiting } })
   if (before?.state === 'parked') return record()
   const { reason, retryAt } = message.data
   const data = { handler, waiting, attempts: (before?.attempts ?? 0) + 1, reason }

@@ -320,12 +320,11 @@ interface ReadKeyring {
 async function readKeyring(store: KeyringStore): Promise<ReadKeyring> {
   const { name } = store
   const read = await store.read()
-  if (!read) {
+  if (!read)
     throw new AverbaError('KEYS_MISSING', `Cannot open the keyring "${name}": it does not exist`, {
       hint: 'Put back the one that was created with the log: without it the personal data cannot be read',
       path: name,
     })
-  }
   return { stored: parseKeyring(read.text, name), tag: read.tag }
 }
 
@@ -365,11 +364,10 @@ export async function openKeyring(store: KeyringStore, entropy: Entropy, keys?: 
     const hint = holder === undefined ? 'Pass no keys: it holds its root key' : `Pass the keys with id ${holder}`
     throw new AverbaError('KEYS_MISMATCH', cannot, { hint: `${hint} instead of ${keys.id}` })
   }
-  if (!keys && stored.root === undefined) {
+  if (!keys && stored.root === undefined)
     throw new AverbaError('KEYS_MISSING', `Cannot open the keyring "${name}": it does not hold its root key`, {
       hint: 'Pass the root key: keys to openAverba, rootKey to a function on a store, --root-key-from to a command',
     })
-  }
   return new Keyring(await unwrapKeyring(stored, name, keys, entropy), store, keys, entropy)
 }
 

@@ -34,11 +34,10 @@ export function environmentKeys({
   entropy?: Entropy
 } = {}): Keys {
   const text = process.env[variable]
-  if (text === undefined || text === '') {
+  if (text === undefined || text === '')
     throw new AverbaError('KEYS_MISSING', `Cannot find the root key: the variable ${variable} is not set`, {
       hint: 'Set it to the root key of the log, or for a new log to the output of: openssl rand -base64 32',
     })
-  }
   const root = Buffer.from(text, 'base64')
   if (root.length === rootBytes && root.toString('base64') === text) return rootKeys(root, entropy)
   throw new AverbaError(

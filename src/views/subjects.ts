@@ -50,7 +50,7 @@ export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
     }
   },
   fold(row, event) {
-    if (event.type === 'subject.enrolled') {
+    if (event.type === 'subject.enrolled')
       return {
         subject: event.data.subject,
         cpf: `${event.id}/cpf`,
@@ -62,7 +62,6 @@ export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
         overdue_at: null,
         erased_at: null,
       }
-    }
     if (!row) return undefined
     const after = { ...row, ...changedColumns(row, event) }
     const { sync_every_ms, synced_at, enrolled_at } = after

@@ -44,7 +44,7 @@ export const subscriptions = defineView<SubscriptionRow, RecordedOf<Subscription
   columns,
   key: event => event.stream,
   fold(row, event) {
-    if (event.type === 'subscription.declared') {
+    if (event.type === 'subscription.declared')
       return {
         subscription: event.stream,
         evento: event.data.evento,
@@ -63,7 +63,6 @@ export const subscriptions = defineView<SubscriptionRow, RecordedOf<Subscription
         reason: null,
         changed_at: event.at,
       }
-    }
     if (!row || event.type === 'subscription.unexpected') return row
     return { ...row, changed_at: event.at, ...changedColumns(row, event) }
   },

@@ -38,9 +38,8 @@ export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>
   isByStream: true,
   key: event => event.stream,
   fold(row, event) {
-    if (event.type === 'validation.requested') {
+    if (event.type === 'validation.requested')
       return { ...newRow(event), claims: `${event.id}/claims`, again_of: event.data.again ?? null }
-    }
     if (event.type === 'validation.reused') {
       const { claims, result, from } = event.data
       return { ...newRow(event), state: 'answered', ended_at: event.at, claims, result, reused_from: from }

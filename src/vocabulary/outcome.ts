@@ -82,11 +82,10 @@ function outcomeHint(outcome: Outcome<unknown>): string {
     return outcome.problem.status === 0
       ? 'No result will come: see outcome.problem of this error'
       : "No result will come: outcome.problem of this error has the service's own text"
-  if (outcome.status === 'unknown') {
+  if (outcome.status === 'unknown')
     return outcome.next === 'probe'
       ? 'It may be done: call run or settle, and a reading will show it'
       : "It may be done and is not repeated automatically: check the service's own records, then resolve it"
-  }
   return 'It is recorded, and goes on while averba runs: effects.get has its state'
 }
 

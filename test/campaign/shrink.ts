@@ -14,9 +14,8 @@ export async function shrink(
   }
   for (let size = Math.ceil(left.length / 2); ; size = Math.ceil(size / 2)) {
     // From the end, because steps after a failure are not needed.
-    for (let end = left.length; end > 0 && runs < runsMax; end -= size) {
+    for (let end = left.length; end > 0 && runs < runsMax; end -= size)
       await tryWith([...left.slice(0, Math.max(0, end - size)), ...left.slice(end)])
-    }
     if (size <= 1) break
   }
   for (const [i, step] of left.entries()) {

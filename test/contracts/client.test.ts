@@ -20,12 +20,11 @@ test('a 403 is declined in operations 1 to 5, with its problem', async () => {
   )
   const five = Object.keys(performers).filter(type => /^consentService\.(?!readLogin)/.test(type))
   expect(five).toHaveLength(5)
-  for (const type of five) {
+  for (const type of five)
     expect(await performOnce(performers, type), type).toMatchObject({
       status: 'declined',
       fact: { data: { httpStatus: 403 }, parts: { problem: { value: { title: 'Sem permissão' } } } },
     })
-  }
 })
 
 test('a problem is read with any of its fields null', () => {

@@ -56,9 +56,7 @@ async function runCaller(log: Store, caller: number): Promise<void> {
     } else if (appended?.status === 'conflict') {
       const [last] = await log.read({ stream: 'token-contested', backward: true, limit: 1 })
       contested = last?.version ?? 0
-    } else if (appended) {
-      sendMessage({ type: 'broken', what: 'a failed command is in the log' })
-    }
+    } else if (appended) sendMessage({ type: 'broken', what: 'a failed command is in the log' })
   }
 }
 

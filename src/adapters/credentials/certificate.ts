@@ -34,9 +34,8 @@ export async function loadCertificate(
   const key = tryRead(prefix, 'key', () => createPrivateKey(given.key))
   const pem = tryRead(prefix, 'certificate', () => ({ ...given, cert: orderChain(given.cert, given.key, now) }))
   const x509 = tryRead(prefix, 'certificate', () => new X509Certificate(pem.cert))
-  if (!x509.checkPrivateKey(key)) {
+  if (!x509.checkPrivateKey(key))
     throw new AverbaError('MISCONFIGURED', `${prefix}: its key belongs to another certificate`)
-  }
   // It reads the chain too, and refuses what is too weak; that of Deno looks at nothing.
   tryRead(prefix, 'certificate', () => createSecureContext(pem), 'TLS refuses it or its chain')
   const [begin, end] = [Date.parse(x509.validFrom), Date.parse(x509.validTo)]
@@ -92,9 +91,8 @@ function readPem(given: Extract<Certificate, { cert: unknown }>, prefix: string)
   const key = Buffer.from(given.key).toString()
   // A passphrase for a key that is not encrypted does no harm.
   if (!key.includes('ENCRYPTED')) return { cert, key }
-  if (passphrase === undefined) {
+  if (passphrase === undefined)
     throw new AverbaError('MISCONFIGURED', `${prefix}: its key is encrypted, and its passphrase is missing`)
-  }
   const opened = tryRead(prefix, 'key', () => createPrivateKey({ key, passphrase }), 'its passphrase is wrong')
   return { cert, key: opened.export({ type: 'pkcs8', format: 'pem' }).toString() }
 }

@@ -90,9 +90,8 @@ function describeFailure(
   if (error instanceof AverbaError) return describeError(error)
   if (error instanceof UnsentError) return `${error.message}${connectionAdvice(error.message)}`
   const words = describeConnectionError(error)
-  if (error instanceof Error && error.name === 'TimeoutError') {
+  if (error instanceof Error && error.name === 'TimeoutError')
     return `${isConnected ? 'connected, but ' : ''}no answer within ${budgetMs / 1_000} s: ask the service`
-  }
   const advice = hasCert ? ': check that it accepts our client certificate' : ': ask the service'
   return `it ended the connection (${words})${advice}`
 }

@@ -119,12 +119,11 @@ export function createSharedSession(options: SharedSessionOptions): PortalAuthen
       isLast = !isUsable(parseShared(text, emptySession), session)
       return isLast ? JSON.stringify({ ...emptySession, login: session.login }) : undefined
     })
-    if (isLast) {
+    if (isLast)
       await logins.change(async text => {
         const asked = parseShared(text, noLogin)
         return asked.identityDigest === identityDigest ? JSON.stringify({ ...asked, reason }) : undefined
       })
-    }
     return isLast
   }
 

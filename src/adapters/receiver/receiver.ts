@@ -103,9 +103,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
   function checkHead(head: ReceivedHead, remoteAddress: string): ReceiverAnswer | undefined {
     if (head.method !== 'POST') return { status: 405, text: 'Only POST is allowed' }
-    if (isAllowed && !isAllowed(clientAddress(remoteAddress, head.forwarded, trustedProxies))) {
+    if (isAllowed && !isAllowed(clientAddress(remoteAddress, head.forwarded, trustedProxies)))
       return { status: 403, text: 'This address may not notify' }
-    }
     const { evento } = head
     const isNamed = evento !== '' && charactersIn(evento) <= limits.evento && !evento.includes(', ')
     return isNamed
@@ -118,9 +117,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     const { evento, contentLength } = head
     const candidates = await options.secretsOf(evento)
     const isKnown = matchesSecrets(head, candidates)
-    if (!isKnown && !(await options.recheck?.(head))) {
-      return { status: 401, text: 'The secrets do not match' }
-    }
+    if (!isKnown && !(await options.recheck?.(head))) return { status: 401, text: 'The secrets do not match' }
     const isTooLarge = Number(contentLength) > bodyBytesMax
     const body = isTooLarge ? undefined : await readBody(bodyBytesMax, deadline)
     if (deadline.isOver) return { status: 503, text: 'The body arrived too slowly' }

@@ -9,11 +9,10 @@ export function parseRanges(sources: readonly string[]): (address: string) => bo
   const list = new BlockList()
   for (const source of sources) {
     const [network = '', prefix = '32'] = source.split('/')
-    if (!isIPv4(network) || !/^\d{1,2}$/.test(prefix) || Number(prefix) > 32) {
+    if (!isIPv4(network) || !/^\d{1,2}$/.test(prefix) || Number(prefix) > 32)
       throw new AverbaError('MISCONFIGURED', `Cannot use the source range "${source}"`, {
         hint: 'Give IPv4 ranges, such as 161.148.0.0/16',
       })
-    }
     list.addSubnet(network, Number(prefix), 'ipv4')
   }
   return address => {

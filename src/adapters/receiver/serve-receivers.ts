@@ -50,11 +50,10 @@ export async function serveReceivers(options: ServeReceiversOptions): Promise<Re
   const { receivers, certificate, certificates = {}, host, port = 443, clock = systemClock } = options
   const { onTrouble = () => undefined } = options
   checkReceivers(receivers)
-  if (certificate === undefined) {
+  if (certificate === undefined)
     throw new AverbaError('MISCONFIGURED', 'Cannot serve the receivers: there is no certificate', {
       hint: 'Give certificate: { cert, key } as PEM text, or { pfx, passphrase }, for the name in receiver.publicUrl',
     })
-  }
   const sources = new Map([...Object.entries(certificates), ['', certificate] as const])
   const serverCertificates = createServerCertificates(sources, clock, onTrouble)
   const own = await serverCertificates.load()

@@ -135,9 +135,8 @@ export async function routeAwareness(
     const key = recordKey(subject, id)
     const known = indexed.get(key)
     const awareness = known ?? context.createId()
-    if (known === undefined) {
+    if (known === undefined)
       indexEntries.push({ kind: 'awareness', digest: context.store.digest('awareness', key), value: awareness })
-    }
     seen.add(awareness)
     const parts = { record: { owner, value: record } }
     const data = { ...summary, record: awareness }

@@ -117,9 +117,8 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
       if (at !== undefined) await checkNotFuture(context, at, 'at')
       checkAge(ageMaxMs)
       const subject = await subjects.find(selector, 'id', 'ageMaxMs')
-      if (knownAt === undefined) {
+      if (knownAt === undefined)
         return currentStanding(await refresh(subject, selector.id, ageMaxMs, { at }), ageMaxMs, at)
-      }
       const known = await resolveKnownAt(context, knownAt)
       const history = await readConsentHistory(store, subject, selector.id, { until: known.position })
       return standingAt(history, at ?? known.at, known.at, { ageMaxMs }, clock)

@@ -164,9 +164,8 @@ function missingStore(store: string): HealthCheck {
     const detail = 'the server is reached, and has no log in this schema yet: opening it creates it'
     return { name, ok: true, detail }
   }
-  if (existsSync(keyringPath(store))) {
+  if (existsSync(keyringPath(store)))
     return { name, ok: false, detail: 'its file is missing but its keyring exists: restore a backup' }
-  }
   return { name, ok: true, detail: 'it does not exist yet: opening it creates it' }
 }
 

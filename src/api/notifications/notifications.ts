@@ -130,11 +130,10 @@ export function createNotifications(context: ApiContext): Notifications {
         throw new AverbaError('INVALID_INPUT', `Cannot handle "${evento}" as "${name}": it has a slash`, {
           hint: 'Use a name without a slash, such as erp-pedidos',
         })
-      if (typeof handler !== 'function') {
+      if (typeof handler !== 'function')
         throw new AverbaError('INVALID_INPUT', `Cannot handle "${evento}": the handler is missing`, {
           hint: "Give an event, a name and a function: handle('dimp-situacao-import', 'mine', async notification => ...)",
         })
-      }
       const { subscriptions = [] } = context.options
       if (subscriptions.length > 0 && !subscriptions.some(each => each.evento === evento))
         context.log({
@@ -164,9 +163,8 @@ export function createNotifications(context: ApiContext): Notifications {
         await replayOne(id, failed ? 'failed' : 'all', ask)
         return 1
       }
-      if (filter.failed !== true) {
+      if (filter.failed !== true)
         throw new AverbaError('INVALID_INPUT', 'Cannot replay: neither an id nor `failed: true` was given')
-      }
       let count = 0
       for await (const { notification } of selectRows({ failed: true })) {
         count += 1

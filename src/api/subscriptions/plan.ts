@@ -91,11 +91,10 @@ function compareSubscription(
   found: ListedAtPortal | undefined,
   ours: ReadonlyMap<number, string>,
 ): Pick<PlannedChange, 'action' | 'reason'> & { isTaken?: boolean } {
-  if (!found) {
+  if (!found)
     return want.isGivenUp
       ? { action: 'leave', reason: 'the portal deleted it, and recreate is announce' }
       : { action: 'create', reason: 'the portal does not have it' }
-  }
   const isOurs = ours.has(found.remoteId)
   if (!isOurs && isAlike(found, want)) return { action: 'adopt', reason: 'the portal has the same one' }
   if (!isOurs) return { action: 'leave', reason: 'a foreign subscription has the event', isTaken: true }

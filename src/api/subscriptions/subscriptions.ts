@@ -182,11 +182,10 @@ export function createSubscriptions(
         const cannot = 'Cannot apply the plan: the portal or the options have changed since'
         throw new AverbaError('STALE_PLAN', cannot, { hint: 'Make a new plan: subscriptions.plan()' })
       }
-      if (deletions !== 'allow' && plan.changes.some(change => change.action === 'delete')) {
+      if (deletions !== 'allow' && plan.changes.some(change => change.action === 'delete'))
         throw new AverbaError('PLAN_DELETES', 'Cannot apply the plan: it deletes subscriptions', {
           hint: "Check the plan, then pass { deletions: 'allow' } or --allow-deletions",
         })
-      }
       const applied: ApplyResult[] = []
       for (const change of plan.changes) {
         if (change.action === 'leave' && !(change.isTaken && takeOver)) continue
@@ -201,11 +200,10 @@ export function createSubscriptions(
         const hint = 'Name an event of the option subscriptions'
         throw new AverbaError('NOT_FOUND', 'Cannot rotate: no subscription to this event is declared', { hint })
       }
-      if (!declarations.isDerived(evento)) {
+      if (!declarations.isDerived(evento))
         throw new AverbaError('REFUSED', 'Cannot rotate: the secret of this event is not derived', {
           hint: 'Change a given secret at its source, then plan and apply. To derive it, use receiver.secretFrom',
         })
-      }
       return sendChange('rotate', declared, commandOptions)
     },
     list: ({ inactive = false } = {}) =>

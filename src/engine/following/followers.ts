@@ -90,11 +90,10 @@ export class Followers<E extends EventMap = EventMap> {
     time?: HandlerTime,
   ): void {
     const timeoutMs = checkHandlerTime(time)
-    if (!Array.isArray(types) || types.length === 0 || typeof handler !== 'function') {
+    if (!Array.isArray(types) || types.length === 0 || typeof handler !== 'function')
       throw new AverbaError('INVALID_INPUT', 'Cannot follow: types or handler are missing', {
         hint: "Give a name, the types of events and a function: follow('mine', ['consent.revoked'], async event => ...)",
       })
-    }
     const own = [...new Set(types)].sort()
     const call = (event: RecordedIn<E, T>) =>
       this.scope.within(() => {
@@ -106,11 +105,10 @@ export class Followers<E extends EventMap = EventMap> {
 
   /** Registers other work along the log, which claims and moves its follower by itself. Throws as `follow` does. */
   attach(name: string, work: FollowerWork['work']): void {
-    if (this.#registered.has(name)) {
+    if (this.#registered.has(name))
       throw new AverbaError('INVALID_INPUT', `Cannot follow as "${name}": another handler has this name`, {
         hint: 'Give each handler a name of its own, and register it once per process',
       })
-    }
     this.#registered.set(name, { name, work })
     this.#store.changes.wake()
   }

@@ -100,9 +100,8 @@ function giveUpReason(
   { attempts, elapsedMs, isWaitKnown }: { attempts: number; elapsedMs: number; isWaitKnown: boolean },
 ): string | undefined {
   if (!isWaitKnown && attempts >= policy.attemptsMax) return `given up after ${attempts} attempts`
-  if (attempts >= attemptsMin && elapsedMs >= policy.elapsedMaxMs) {
+  if (attempts >= attemptsMin && elapsedMs >= policy.elapsedMaxMs)
     return `given up after ${Math.floor(elapsedMs / 3_600_000)} hours`
-  }
   return undefined
 }
 

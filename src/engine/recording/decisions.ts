@@ -83,9 +83,7 @@ export class Decisions {
       const isCurrent = known ? !known.isOutdated : isUnseen
       const from = known ?? { pendingState: { state: machine.initial, pending: [], lastChangePosition: 0 }, version: 0 }
       const found = isCurrent ? from : await this.#load(stream, machine, from)
-      if (!states.has(stream)) {
-        streams.push({ stream, expect: found.version, ...(isUnseen && { isNew: true }) })
-      }
+      if (!states.has(stream)) streams.push({ stream, expect: found.version, ...(isUnseen && { isNew: true }) })
       const state = applyPending(machine, states.get(stream) ?? found.pendingState)
       const sent: MessageWithParts = typeof message === 'function' ? message(events.length) : message
       const { lastChangePosition } = found.pendingState

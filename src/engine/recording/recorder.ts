@@ -248,11 +248,10 @@ export function repeatResult(receipt: Receipt, digest: Uint8Array): CommandResul
     if (receipt.code === 'accepted' && effect !== '') return { ...known, isOfErased: true }
     throw erasedCommandError(commandId)
   }
-  if (!Buffer.from(digest).equals(Buffer.from(receipt.digest))) {
+  if (!Buffer.from(digest).equals(Buffer.from(receipt.digest)))
     throw new AverbaError('COMMAND_REUSED', `Cannot use the command id "${commandId}" again: its input differs`, {
       hint: 'Give every command its own id, and repeat an id only with the same input',
     })
-  }
   if (receipt.code === 'refused') throw refusalError(receipt.detail)
   return known
 }

@@ -62,12 +62,11 @@ function chartMoves(chart: AnyStateMachine): Pick<MachineTable, 'start' | 'moves
   const moves: Record<string, Record<string, TableMove[]>> = {}
   for (const node of nodesUnder(chart.root)) {
     const own: Record<string, TableMove[]> = {}
-    for (const [type, transitions] of node.transitions) {
+    for (const [type, transitions] of node.transitions)
       own[type] = transitions.map(({ target, guard }) => ({
         ...(target?.[0] && { to: statePath(innermostState(target[0])) }),
         ...(guard !== undefined && toCondition(guard)),
       }))
-    }
     if (Object.keys(own).length > 0) moves[statePath(node)] = own
   }
   return { start: regionsOf(chart).map(region => statePath(innermostState(region))), moves }

@@ -62,9 +62,7 @@ export const faultSchema = z
     ended: z.boolean().optional(),
   })
   .superRefine((fault, context) => {
-    for (const [path, message] of findContradictions(fault)) {
-      context.addIssue({ code: 'custom', path: [path], message })
-    }
+    for (const [path, message] of findContradictions(fault)) context.addIssue({ code: 'custom', path: [path], message })
   })
 
 /** A fault: what goes wrong, where, and how often. */

@@ -63,9 +63,8 @@ export async function serveHttps(
     outgoing.setHeader('connection', 'close')
     void listener(incoming, outgoing)
   })
-  if (replaceCertificate) {
+  if (replaceCertificate)
     chooseCertificatePerConnection(server, replaceCertificate, { cert, key, ...clientCertificate })
-  }
   return listenOn(server, options)
 }
 

@@ -8,11 +8,10 @@ export function refuseOtherMethods<E extends Env>(app: Hono<E>, refuse: () => Re
   )
   // The first handler that matches answers: a fixed path before one with a parameter.
   const paths = [...methodsByPath].sort(([a], [b]) => Number(a.includes(':')) - Number(b.includes(':')))
-  for (const [path, routes] of paths) {
+  for (const [path, routes] of paths)
     app.all(path, () => {
       const response = refuse()
       response.headers.set('allow', [...new Set(routes.map(({ method }) => method))].join(', '))
       return response
     })
-  }
 }

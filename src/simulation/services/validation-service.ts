@@ -75,9 +75,8 @@ function statusForHeaders(request: Request): 406 | 415 | undefined {
 
 function compareClaims(claims: Claims, person: Claims, licenceName: 'compared' | 'absent'): ValidationResponse {
   const answer: Record<string, unknown> = { ...compareGroup('', claims, person), cpf_disponivel: true }
-  if (licenceName === 'compared' && claims.cnh && claims.nome !== undefined && person.nome !== undefined) {
+  if (licenceName === 'compared' && claims.cnh && claims.nome !== undefined && person.nome !== undefined)
     answer.cnh = { ...Object(answer.cnh), ...compareField('nome', true, claims.nome, person.nome) }
-  }
   return answer
 }
 

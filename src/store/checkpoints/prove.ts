@@ -128,11 +128,10 @@ function* readSealedParts(headers: HeaderReader, which: EventSelector) {
   const { position, event } = yield* findEvent(headers, which)
   const { id: record, parts: marks = [] } = event
   const own = new Set(marks.flatMap(({ name, recordKey }) => (recordKey === undefined ? [] : [name])))
-  if (own.size === 0) {
+  if (own.size === 0)
     throw new AverbaError('INVALID_INPUT', `Cannot disclose "${record}": it has no key of its own`, {
       hint: 'Set the option recordKeys: later events get their own keys',
     })
-  }
   const stored = yield* rows(
     db
       .selectFrom('part')

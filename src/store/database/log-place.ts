@@ -31,11 +31,10 @@ export async function openReading({ store, pool }: LogPlace): Promise<Reading> {
 /** Where the keyring of a log is, to read it. Throws `MISCONFIGURED` when it is needed, and not named. */
 export function keyringOf({ store, keyring }: LogPlace, entropy: Entropy): KeyringStore {
   if (typeof keyring === 'object') return guardKeyring(keyring)
-  if (keyring === undefined && isOnPostgres(store)) {
+  if (keyring === undefined && isOnPostgres(store))
     throw new AverbaError('MISCONFIGURED', 'Cannot open a log on PostgreSQL: its keyring is not named', {
       hint: 'Give the option keyring, or --keys on the command line (--to-keys for the new place of a copy)',
     })
-  }
   return new KeyringFile(keyring ?? keyringPath(store), entropy)
 }
 

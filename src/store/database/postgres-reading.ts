@@ -41,11 +41,10 @@ export async function openPostgresReading(place: PostgresPlace): Promise<Postgre
         ${locked === '' ? '' : `; lock table ${locked} in access share mode`}`,
     })
     const found = await session.run(first<{ head: string | null }>({ sql: findHead, parameters: [] }))
-    if (!found?.head) {
+    if (!found?.head)
       throw new AverbaError('NOT_FOUND', `Cannot open ${name}: it has no log`, {
         hint: 'Look at the address and its parameter schema',
       })
-    }
     await session.run(readTablesVersion(name))
     return new PostgresReading(name, session, closePool)
   } catch (cause) {

@@ -49,11 +49,10 @@ export class Snapshot implements Reading {
         throw new AverbaError('NOT_OURS', `Cannot open "${displayName}": it is not a log of averba`, {
           hint: 'Name the file of a log, or a backup of one',
         })
-      if (holds === 'empty') {
+      if (holds === 'empty')
         throw new AverbaError('NOT_FOUND', `Cannot open "${displayName}": the file holds no log`, {
           hint: 'If a log was there, restore a backup of it with averba restore',
         })
-      }
       // A view in the place of a table could compute for ever.
       const found = readColumn(database, "select name from sqlite_schema where type = 'view'")
       const replaced = tableNames.find(name => found.includes(name))

@@ -20,9 +20,8 @@ import { inMemory, openDatabase, readValue, run } from './sqlite-driver.ts'
  */
 export async function openSqlite(path: string): Promise<Connection> {
   requireFile(path)
-  if (path !== inMemory && !existsSync(dirname(path))) {
+  if (path !== inMemory && !existsSync(dirname(path)))
     throw new AverbaError('STORE_UNSAFE', `Cannot open "${path}": its folder does not exist`)
-  }
   // SQLite waits for no lock while it changes a new file to WAL: another process may be doing the same.
   return retryWhileBusy(() => wrapSqliteErrors(path, () => openOnce(path)))
 }
@@ -32,11 +31,10 @@ function openOnce(path: string): Connection {
   const id = readFileId(path)
   return openDatabase(path, { timeout: lockTryMs }, database => {
     // Before anything in it changes, even its journal mode.
-    if (classifyFile(database) === 'foreign') {
+    if (classifyFile(database) === 'foreign')
       throw new AverbaError('NOT_OURS', `Cannot open "${path}": it is not a log of averba`, {
         hint: 'Name the file of a log, or a file that does not exist yet to create a log',
       })
-    }
     if (path !== inMemory) checkNotCutOff(database, path)
     setPragmas(database, path, id)
     return new SqliteConnection(path, database)

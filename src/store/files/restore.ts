@@ -137,11 +137,10 @@ interface Keyrings {
 function findKeyring({ backup, store, keys }: RestoreOptions): Keyrings {
   const beside = keyringPath(store)
   const path = keys ?? (existsSync(beside) ? beside : keyringPath(backup))
-  if (!existsSync(path)) {
+  if (!existsSync(path))
     throw new AverbaError('KEYS_MISSING', `Cannot restore "${backup}": there is no keyring at "${path}"`, {
       hint: `Put the log's keyring at "${beside}", or name it with --keys`,
     })
-  }
   return { path, opens: existsSync(beside) && beside !== path ? [path, beside] : [path] }
 }
 

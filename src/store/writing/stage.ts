@@ -127,7 +127,7 @@ function stage(context: AppendContext, input: Append, found: Found): Appended {
   if (reason !== undefined) return conflict(reason)
   const owners = new Map<string, KnownOwner>()
   let isErased = false
-  for (const { parts } of input.events) {
+  for (const { parts } of input.events)
     for (const part in parts) {
       const name = parts[part]?.owner ?? ''
       if (owners.has(name)) continue
@@ -135,7 +135,6 @@ function stage(context: AppendContext, input: Append, found: Found): Appended {
       owners.set(name, owner)
       if (owner.isErased === 1) isErased = true
     }
-  }
   if (isErased && input.whenErased === 'refuse')
     throw new AverbaError('SUBJECT_ERASED', 'Cannot record the command: its data subject was erased')
   if (isErased && input.whenErased === 'conflict') return conflict('the owner of a part was erased meanwhile')
@@ -229,9 +228,8 @@ function stageEvents(
     // What is in the log is compared with what the first one expects there.
     batch.indexEntries.set(key, before ? { ...before, value: entry.value } : entry)
   }
-  if (input.recent && events.length > 0) {
+  if (input.recent && events.length > 0)
     batch.recent.set(digestKey(input.recent.digest), { ...input.recent, position, at: input.at })
-  }
   changeEffects(batch, input, found, events)
   if (input.receipt) {
     const first = events.find(event => event.effects?.length)

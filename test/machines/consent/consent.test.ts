@@ -110,11 +110,10 @@ test('an answer with another status than requested is believed if it ends the ch
     [approved, 'PENDENTE'],
     [revoked, 'ATIVO'],
     [revoked, 'PENDENTE'],
-  ] as const) {
+  ] as const)
     expect(eventsAfter(...asked, answer(status))).toMatchObject([
       { type: 'consent.changeContradicted', data: { status }, effects: [{ type: 'consentService.readConsent' }] },
     ])
-  }
 })
 
 test.each([

@@ -37,9 +37,8 @@ await faults.add({ kind: 'lose', service: 'validationService', times: 1 })
 await averba.validations.validate({ id: 'order-2', cpf: samples.cpf, claims })
 for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
 const notice = { evento: 'dimp-situacao-import', destinatarioId: samples.cnpj } as const
-for (const numero of ['26BR1', '26BR2', '26BR2']) {
+for (const numero of ['26BR1', '26BR2', '26BR2'])
   await portal.notify({ ...notice, destinatarioTipo: 'CNPJ', body: { numero } })
-}
 const toPerson = { destinatarioTipo: 'CPF', destinatarioId: samples.cpf } as const
 await portal.notify({ ...notice, ...toPerson, body: { numero: '26BR3' } })
 await faults.add({ kind: 'status', status: 503, service: 'receiver', times: 1 })

@@ -43,9 +43,8 @@ test('settle ends before its timeout when all is done, and fails at once if that
   expect(await averba.settle({ timeoutMs: 60_000 })).toEqual({ settled: 1, deferred: 0, unknown: 0 })
   expect(clock.sleeping).toBe(0)
   expect(await averba.consents.list({ subject })).toHaveLength(4)
-  for (const timeoutMs of [-1, 0.5, Number.NaN]) {
+  for (const timeoutMs of [-1, 0.5, Number.NaN])
     await expect(averba.settle({ timeoutMs })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-  }
   await averba.close()
   await expect(averba.settle({ timeoutMs: 60_000 })).rejects.toMatchObject({ code: 'CLOSED' })
   expect(clock.sleeping).toBe(0)

@@ -24,9 +24,8 @@ describe('a decision', () => {
     expect(wrong).toThrow(
       /^the events of the answer of consent to consent\.approve\[0\]: [\s\S]*type: 'consent\.changeRequested'[\s\S]*type: 'consent\.approved'/,
     )
-    for (const events of [[], [{}, {}], [() => assert.fail('never')]]) {
+    for (const events of [[], [{}, {}], [() => assert.fail('never')]])
       expect(() => decides({ ...approval, expected: { events } })).toThrow(AssertionError)
-    }
     // The error of another runner is thrown as it is.
     const never = () => expect(1).toBe(2)
     expect(() => decides({ ...approval, expected: { events: [never] } })).toThrow('expected 1 to be 2')

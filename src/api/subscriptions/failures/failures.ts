@@ -164,13 +164,12 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
       context.require('portal')
       checkDay(day, clock.now())
       const outcomes: Outcome<RecoveryResult>[] = []
-      for (const each of [addDays(day, -1), day]) {
+      for (const each of [addDays(day, -1), day])
         outcomes.push(
           await requestFailures(each, true, async ({ data: { read, unreadable, recovered, stored } }) => {
             return { day: each, read, unreadable, recovered, stored }
           }),
         )
-      }
       await list()
       return outcomes
     },
@@ -228,9 +227,8 @@ function daysBetween(from: Instant, until: Instant): string[] {
 
 /** Refuses days outside the portal's thirty: its empty answer would look like a day without failures. */
 function checkDay(day: string, now: number): void {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(day) || parseIso(`${day}T00:00:00Z`) === null) {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(day) || parseIso(`${day}T00:00:00Z`) === null)
     throw new AverbaError('INVALID_INPUT', 'Cannot read failures: the day is not a date', { hint: 'Use yyyy-MM-dd' })
-  }
   const [first, last] = [brasiliaDay(now - keptDays * dayMs), brasiliaDay(now)]
   // The portal's clock may be ahead of ours, or behind it.
   if (addDays(first, -1) <= day && addDays(day, -1) <= last) return
