@@ -1,5 +1,5 @@
 import type { PendingEffect, RecordedEvent } from '../vocabulary/message.ts'
-import type { CallEnding, DataSource, LanguageWords } from './words.ts'
+import type { DataSource, LanguageWords } from './words.ts'
 
 export function describeEvent({ type, data }: Pick<RecordedEvent, 'type' | 'data'>, words: LanguageWords): string {
   const events: Readonly<Record<string, ((data: never) => string) | undefined>> = words.events
@@ -25,7 +25,7 @@ export function describeCall(
   const isEnded = state === 'settled' || state === 'declined' || state === 'cancelled'
   if (ending === undefined || !isEnded) return effectStates[state]
   const byType: Readonly<Record<string, string | undefined>> = callEndings
-  const found: CallEnding = state === 'declined' ? 'found not done' : 'found done'
+  const found = state === 'declined' ? 'found not done' : 'found done'
   return byType[callEndingKey(ending)] ?? (ending.resolves ? callEndings[found] : effectStates[state])
 }
 

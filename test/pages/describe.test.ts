@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest'
 import { describeEvent, describeState } from '../../src/pages/describe.ts'
+import labels from '../../src/pages/labels.json' with { type: 'json' }
+import words from '../../src/pages/words.json' with { type: 'json' }
 import { getLanguageWords } from '../../src/pages/words.ts'
+
+test('each word of the pages is in Portuguese and in English', () => {
+  const pairs = Object.values({ ...words, ...labels }).flatMap(texts => Object.values<string[]>(texts))
+  expect(pairs.filter(pair => pair.length !== 2 || pair.includes(''))).toEqual([])
+})
 
 test('a drift of a subscription is told by what is true of each: that it differs, and whose its secrets are', () => {
   const tell = (areSecretsOurs: boolean, language: 'en' | 'pt-BR') =>
