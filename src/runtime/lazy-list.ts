@@ -71,13 +71,7 @@ class LazyList<T> implements AsyncList<T> {
   finally: Promise<T[]>['finally'] = onFinally => this.#gather().finally(onFinally)
 
   #gather(): Promise<T[]> {
-    this.#all ??= collectAll(this.#pages())
+    this.#all ??= Array.fromAsync(this.#pages()).then(pages => pages.flat())
     return this.#all
   }
-}
-
-async function collectAll<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {
-  const all: T[] = []
-  for await (const page of pages) for (const each of page) all.push(each)
-  return all
 }

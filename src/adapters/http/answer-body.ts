@@ -24,9 +24,7 @@ export async function* limitBytes(chunks: Chunks, bytesMax: number): AsyncGenera
 
 /** Reads a whole body. Throws `OversizedError` when it is larger than allowed. */
 export async function readBounded(chunks: Chunks, bytesMax: number): Promise<Buffer<ArrayBuffer>> {
-  const read: Uint8Array[] = []
-  for await (const chunk of limitBytes(chunks, bytesMax)) read.push(chunk)
-  return Buffer.concat(read)
+  return Buffer.concat(await Array.fromAsync(limitBytes(chunks, bytesMax)))
 }
 
 /**

@@ -225,9 +225,5 @@ function toResponse(answer: Dispatcher.ResponseData, body: Buffer<ArrayBuffer> |
 }
 
 function toHeaders(raw: Record<string, string | string[] | undefined>): Headers {
-  const headers = new Headers()
-  for (const [name, value] of Object.entries(raw)) {
-    for (const each of [value ?? []].flat()) headers.append(name, each)
-  }
-  return headers
+  return new Headers(Object.entries(raw).flatMap(([name, value = []]) => [value].flat().map(each => [name, each])))
 }
