@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Clock } from '../../runtime/clock.ts'
-import { brasiliaDay, parseIso } from '../../vocabulary/brasilia.ts'
-import { dayMs, fromInstant, hourMs, isWaitOver } from '../../vocabulary/instant.ts'
+import { addDays, brasiliaDay, parseIso, startOfDay } from '../../vocabulary/brasilia.ts'
+import { fromInstant, hourMs, isWaitOver } from '../../vocabulary/instant.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { DeferredOutcome } from '../../vocabulary/message.ts'
 import { readProblem } from '../http/answer-body.ts'
@@ -64,8 +64,9 @@ export function createClosedTimes(clock: Clock, share: SharedText) {
         const last = blocks[operation]
         const count = last?.day === day ? last.count + 1 : 1
         const hours = Math.min(count, hoursMax)
+        const midnight = fromInstant(startOfDay(addDays(day, 1)) ?? '')
         // The hours of Brasilia begin at the same moments as those of UTC.
-        const until = Math.min((Math.floor(now / hourMs) + hours) * hourMs, midnightAfter(now)) + marginMs
+        const until = Math.min((Math.floor(now / hourMs) + hours) * hourMs, midnight) + marginMs
         const reason = `the portal has blocked this function for having been called too often (${code})`
         const block = { until, reason, day, count }
         closed = block
@@ -91,9 +92,4 @@ export type ClosedTimes = ReturnType<typeof createClosedTimes>
 function readWindows(text: string | undefined): KnownWindows {
   const kept = windowsSchema.safeParse(parseJson(text ?? ''))
   return kept.success ? kept.data : { blocks: {} }
-}
-
-function midnightAfter(now: number): number {
-  const tomorrow = brasiliaDay(fromInstant(parseIso(`${brasiliaDay(now)}T12:00:00`) ?? '') + dayMs)
-  return fromInstant(parseIso(`${tomorrow}T00:00:00`) ?? '')
 }
