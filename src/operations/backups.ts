@@ -35,9 +35,9 @@ export async function restoreStore(
   const how = { ...options, views, indexKinds, entropy }
   const restored = await restoreBackup({ ...how, ...(acceptRollback && { accept }) })
   if (!resumed) return restored
-  await resumed.moveMark()
-  const { origin, size, lost } = resumed
-  return { ...restored, resumedAs: origin, ...(lost && { lostEvents: lost.size - size }) }
+  const { moveMark, ...recorded } = resumed
+  await moveMark()
+  return { ...restored, ...recorded }
 }
 
 /** What a log continues with that was put back to an earlier state. */
@@ -46,12 +46,7 @@ export type ResumeResult = StoreFacts &
 
 /** See `resumeStore` of src/index.ts. */
 export async function resumeStore(options: OpenedWith & Pick<CheckOptions, 'onProgress'>): Promise<ResumeResult> {
-  const checked = await checkPutBack(options)
-  const how = { acceptRollback: true }
-  const found = await withStore(options, store => store.database.read(() => readLastResume(store.headers)), how)
-  if (!found) throw new TypeError('A restore was accepted but not recorded')
-  const { origin, size, lost } = found.resumed
-  return { ...checked, resumedAs: origin, ...(lost && { lostEvents: lost.size - size }) }
+  return { ...(await checkPutBack(options)), ...(await recordRollback(options)) }
 }
 
 /** Checks a log that was put back, and closes it: opening it may replace tables of views. */
@@ -78,12 +73,19 @@ async function resumeFromCopy(options: OpenedWith, copy: string) {
     },
   }
   const medium: StoreOptions['medium'] = { open: () => openSqlite(copy), keyring: open => open() }
-  const how = { medium, highWaterMark, acceptRollback: true }
-  const found = await withStore(options, store => store.database.read(() => readLastResume(store.headers)), how)
-  if (!found) throw new TypeError('A restore was accepted but not recorded')
+  const recorded = await recordRollback(options, { medium, highWaterMark })
   const moveMark = async () => {
     // The log records the loss, so whatever opens it next moves the mark too.
     if (moved !== undefined) await mark.write(moved).catch(() => undefined)
   }
-  return { ...found.resumed, moveMark }
+  return { ...recorded, moveMark }
+}
+
+/** Opens a log that is behind its mark: it records under which name it continues. */
+async function recordRollback(options: OpenedWith, more: Pick<StoreOptions, 'medium' | 'highWaterMark'> = {}) {
+  const how = { ...more, acceptRollback: true }
+  const found = await withStore(options, store => store.database.read(() => readLastResume(store.headers)), how)
+  if (!found) throw new TypeError('A restore was accepted but not recorded')
+  const { origin, size, lost } = found.resumed
+  return { resumedAs: origin, ...(lost && { lostEvents: lost.size - size }) }
 }
