@@ -11,13 +11,8 @@ const routineMax = 2
 
 const routineTypes: ReadonlySet<string> = new Set([
   ...['subject.syncRequested', 'subject.synced', 'subject.awarenessRequested', 'subject.awarenessListed'],
-  ...[
-    'subject.loginRequested',
-    'consent.detailRequested',
-    'effect.attempted',
-    'effect.deferred',
-    'notification.copied',
-  ],
+  ...['subject.loginRequested', 'consent.detailRequested', 'effect.attempted', 'effect.deferred'],
+  'notification.copied',
 ])
 
 const tones = {
