@@ -1,4 +1,6 @@
 import type { MachineEvent } from '../machines/machines.ts'
+import { inLanguage } from './labels.ts'
+import texts from './words.json' with { type: 'json' }
 
 /** The texts of every event of a machine, made from its clear data. What was unexpected has one text. */
 export type EventWords = {
@@ -22,14 +24,7 @@ const registeredHow = {
   takenOver: 'taken over from others',
 } as const
 
-/** Names of the kinds of data that retention can destroy. */
-export const englishRetained: Readonly<Record<string, string>> = {
-  'validation.claims': 'data declared for a validation',
-  'validation.result': 'result of a validation',
-  'notification.body': 'content of a notification',
-  'consent.detail': 'full consent record',
-  'call.answer': 'answer that was not understood',
-}
+const retained = inLanguage<string>(texts.retained, 'en')
 
 export const englishEvents: EventWords = {
   'subject.enrolled': ({ origin }) => `Data subject enrolled ${origins[origin]}`,
@@ -129,7 +124,7 @@ export const englishEvents: EventWords = {
     isDisclosed
       ? `Key that opens the sealed data of one record given to a third party: ${purpose}`
       : `Sealed data opened for this organisation: ${purpose}`,
-  'retention.applied': ({ kind }) => `Retention time over, data destroyed: ${englishRetained[kind] ?? kind}`,
+  'retention.applied': ({ kind }) => `Retention time over, data destroyed: ${retained[kind] ?? kind}`,
   'effect.attempted': ({ attempts }) => `Attempt ${attempts} at the call begun`,
   'effect.deferred': ({ wait }) =>
     wait === 'known' ? 'Call postponed until a known time' : 'Call not made yet: it is tried again later',

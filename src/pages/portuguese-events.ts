@@ -1,4 +1,6 @@
 import type { EventWords } from './english-events.ts'
+import { inLanguage } from './labels.ts'
+import texts from './words.json' with { type: 'json' }
 
 const changedBy = { us: 'a pedido desta organização', service: 'conforme o serviço de consentimento' } as const
 const origins = {
@@ -15,14 +17,7 @@ const registeredHow = {
   takenOver: 'assumida de outros',
 } as const
 
-/** Names of the kinds of data that retention can destroy. */
-export const portugueseRetained: Readonly<Record<string, string>> = {
-  'validation.claims': 'dados declarados para a validação',
-  'validation.result': 'resultado da validação',
-  'notification.body': 'conteúdo da notificação',
-  'consent.detail': 'consentimento completo',
-  'call.answer': 'resposta que não foi compreendida',
-}
+const retained = inLanguage<string>(texts.retained, 'pt-BR')
 
 export const portugueseEvents: EventWords = {
   'subject.enrolled': ({ origin }) => `Titular cadastrado ${origins[origin]}`,
@@ -126,8 +121,7 @@ export const portugueseEvents: EventWords = {
     isDisclosed
       ? `Chave de um registro entregue a terceiro, que abre seus dados lacrados: ${purpose}`
       : `Dados lacrados abertos para esta organização: ${purpose}`,
-  'retention.applied': ({ kind }) =>
-    `Prazo de conservação encerrado, dados eliminados: ${portugueseRetained[kind] ?? kind}`,
+  'retention.applied': ({ kind }) => `Prazo de conservação encerrado, dados eliminados: ${retained[kind] ?? kind}`,
   'effect.attempted': ({ attempts }) => `Tentativa ${attempts} de fazer a chamada iniciada`,
   'effect.deferred': ({ wait }) =>
     wait === 'known' ? 'Chamada adiada até um horário conhecido' : 'Chamada ainda não feita: haverá nova tentativa',

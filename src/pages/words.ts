@@ -1,9 +1,9 @@
 import type { StandingReason } from '../machines/consent/standing.ts'
 import type { HandlerState, HandlingState } from '../machines/notification.ts'
 import type { EffectState, Waiting } from '../vocabulary/message.ts'
-import { englishEvents, englishRetained } from './english-events.ts'
+import { englishEvents } from './english-events.ts'
 import { inLanguage, type Language } from './labels.ts'
-import { portugueseEvents, portugueseRetained } from './portuguese-events.ts'
+import { portugueseEvents } from './portuguese-events.ts'
 import texts from './words.json' with { type: 'json' }
 
 /** Who gave a piece of data. */
@@ -21,6 +21,7 @@ export type LanguageWords = ReturnType<typeof getLanguageWords>
 
 export function getLanguageWords(language: Language) {
   const isEnglish = language === 'en'
+  const retained = inLanguage<string>(texts.retained, language)
   const { untilSettled, day, days: several } = inLanguage(texts.terms, language)
   return {
     events: isEnglish ? englishEvents : portugueseEvents,
@@ -49,7 +50,6 @@ export function getLanguageWords(language: Language) {
     ...inLanguage(texts.sentences, language),
     /** How long a kind of sealed data is kept: a number of days, or null for until it is settled. */
     retentionRule(kind: string, days: number | null) {
-      const retained = isEnglish ? englishRetained : portugueseRetained
       const term = days === null ? untilSettled : `${days} ${days === 1 ? day : several}`
       return `${retained[kind] ?? kind}: ${term}`
     },
