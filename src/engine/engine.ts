@@ -93,7 +93,7 @@ export class Engine {
     this.#effectRunner = new EffectRunner({ ...parts, ...registered }, this.#recorder, report =>
       this.emit('attempted', report),
     )
-    store.transacted.add(ms => this.emit('committed', { ms }))
+    store.onTransacted = ms => this.emit('committed', { ms })
   }
 
   /** Registers performers, routers and limits, before any effect is performed. Each type has exactly one. */

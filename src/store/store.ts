@@ -1,7 +1,7 @@
 import { beganType } from '../proof/recorded-header.ts'
 import { monotonicClock } from '../runtime/clock.ts'
 import { yieldToEventLoop } from '../runtime/event-loop.ts'
-import { Listeners, WakeSignal } from '../runtime/signals.ts'
+import { WakeSignal } from '../runtime/wake-signal.ts'
 import type { Keyring } from '../vault/keyring.ts'
 import { Vault } from '../vault/vault.ts'
 import { fromInstant, toInstant } from '../vocabulary/instant.ts'
@@ -80,7 +80,7 @@ export class Store<E extends EventMap = EventMap> {
   /** Wakes after every append of this process, and, while `watch` is called, after a write of another one. */
   readonly changes: WakeSignal
   /** Called with the duration of each committed transaction in milliseconds: it blocks the event loop that long. */
-  readonly transacted: Listeners<number> = new Listeners()
+  onTransacted: (ms: number) => void = () => undefined
   readonly vault: Vault
   readonly secrets: Secrets
   readonly followers: FollowerTable
@@ -113,7 +113,7 @@ export class Store<E extends EventMap = EventMap> {
     this.headers = headers
     this.#tags = tags
     this.changes = new WakeSignal(clock)
-    const onTransacted = (ms: number) => this.transacted.notify(ms)
+    const onTransacted = (ms: number) => this.onTransacted(ms)
     const onFailed = (error: unknown) => this.secrets.leases.recordFailure(error)
     const connection = timeTransactions(opened, monotonicClock(clock), onTransacted, onFailed)
     this.#connection = connection

@@ -1,18 +1,5 @@
 import { type Clock, cancelReason } from './clock.ts'
 
-/** Callbacks, called in the order in which they were added. */
-export class Listeners<T> {
-  readonly #all: ((value: T) => void)[] = []
-
-  add(listener: (value: T) => void): void {
-    this.#all.push(listener)
-  }
-
-  notify(value: T): void {
-    for (const listener of this.#all) listener(value)
-  }
-}
-
 /** The longest rest: a clock may be set, and then something is due earlier than was known. */
 const restMaxMs = 10 * 60_000
 
