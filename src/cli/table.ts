@@ -11,9 +11,8 @@ export interface Row {
 const gap = '  '
 /** The last column has so many characters and its longest word beside the others, or else lines of its own. */
 const lastMin = 24
-const indent = gap
 
-/** Formats a table that fits the terminal, or says `none`. The last column is wrapped; nothing is cut off. */
+/** Formats a table that fits the terminal, or says `none`. What has no room gets further lines; nothing is cut off. */
 export function* formatTable(
   { stdout }: Pick<Terminal, 'stdout'>,
   headings: readonly string[],
@@ -27,27 +26,38 @@ export function* formatTable(
     { cells: headings, style: 'bold' } as const,
     ...rows.map(each => ({ ...each, cells: each.cells.map(printable) })),
   ]
-  const last = headings.length - 1
-  const widths = headings.map((_, column) => longestOf(all.map(({ cells }) => cells[column] ?? '')))
-  const before = widths.slice(0, last).reduce((sum, each) => sum + each + gap.length, 0)
-  const words = all.flatMap(({ cells }) =>
-    (cells[last] ?? '').split(' ').filter(word => word.length <= width - indent.length),
+  const lines = placeColumns(
+    headings.map((_, column) => all.map(({ cells }) => cells[column] ?? '')),
+    width,
   )
-  const needed = Math.max(Math.min(lastMin, widths[last] ?? 0), longestOf(words))
-  const isBeside = before + needed <= width
-  const room = Math.max(lastMin, width - (isBeside ? before : indent.length))
-  for (const { cells, style } of all) {
-    const head = cells
-      .slice(0, last)
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0) + gap)
-      .join('')
-    const [first = '', ...more] = wrap(cells[last] ?? '', room)
-    const pad = isBeside ? ' '.repeat(before) : indent
-    const texts = isBeside
-      ? [head + first, ...more.map(each => pad + each)]
-      : [head, ...[first, ...more].map(each => pad + each)]
-    for (const text of texts) if (text.trim() !== '') yield { text: text.trimEnd(), style }
+  for (const { cells, style } of all)
+    for (const line of lines) {
+      let texts = ['']
+      for (const { column, from } of line) {
+        const [before = ''] = texts
+        // The first column names the row, and is copied: it is never broken.
+        const room = column === 0 ? Number.POSITIVE_INFINITY : Math.max(lastMin, width - from)
+        texts = wrap(cells[column] ?? '', room).map((part, i) => (i === 0 ? before : '').padEnd(from) + part)
+      }
+      for (const text of texts) if (text.trim() !== '') yield { text: text.trimEnd(), style }
+    }
+}
+
+/** The lines of a row: where each column begins. A column for which a line has no room begins the next, indented. */
+function placeColumns(columns: readonly (readonly string[])[], width: number) {
+  const lines: { readonly column: number; readonly from: number }[][] = []
+  let end = -gap.length
+  for (const [column, cells] of columns.entries()) {
+    const length = longestOf(cells)
+    const isLast = column === columns.length - 1
+    const needed = isLast ? Math.max(Math.min(lastMin, length), longestOf(wordsOf(cells, width - gap.length))) : length
+    const isBeside = column === 0 || end + gap.length + needed <= width
+    const from = isBeside ? end + gap.length : gap.length
+    if (isBeside && column > 0) lines.at(-1)?.push({ column, from })
+    else lines.push([{ column, from }])
+    end = from + length
   }
+  return lines
 }
 
 /** The rows of a list up to its limit, of which one more was read. */
@@ -67,6 +77,10 @@ export function* formatList(
 ): Iterable<Line> {
   yield* formatTable(terminal, headings, rows, none)
   if (more) yield { text: terminal.say`There are more: --limit shows them.` }
+}
+
+function wordsOf(cells: readonly string[], lengthMax: number): string[] {
+  return cells.flatMap(cell => cell.split(' ').filter(word => word.length <= lengthMax))
 }
 
 function longestOf(texts: readonly string[]): number {

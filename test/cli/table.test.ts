@@ -43,6 +43,18 @@ test('a name that a person copies is not broken where its line has room for it',
   const shown = 'averba show validation-01kc1v7m4d000w3c5y2n8q6r9t'
   const lines = ['ID       STATE', '  WHY', 'order-1  answered', `  ${shown}`]
   expect(linesAt(54, [{ cells: ['order-1', 'answered', shown] }])).toEqual(lines)
+  // A column without room begins a line too; what names the row is whole also where no line has room for it.
+  const name = `notifications/${'x'.repeat(50)}`
+  const narrow = linesAt(48, [{ cells: [name, `https://hooks.exemplo.br/${'x'.repeat(30)}`, 'failing'] }])
+  expect(narrow).toEqual([
+    'ID',
+    '  STATE',
+    '  WHY',
+    name,
+    expect.stringMatching(/^ {2}https/),
+    '  xxxxxxxxx',
+    '  failing',
+  ])
 })
 
 test('a word that fits no line does not move the others, and a list may be long', () => {
