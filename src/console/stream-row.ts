@@ -59,11 +59,17 @@ export async function takeFirst<T>(
   return taken
 }
 
+/** Reads the calls of streams that have not ended. */
+export async function readOpenCalls({ effects }: Averba, streams: ReadonlySet<string>): Promise<Call[]> {
+  if (streams.size === 0) return []
+  return takeFirst(effects.list({ state: 'open' }), Number.POSITIVE_INFINITY, ({ stream }) => streams.has(stream))
+}
+
 /** Reads what is shown of a stream: its state, its last events and, unless it is shown as it was, its open calls. */
-export async function readStream({ log, effects }: Averba, stream: string, max: number, knownAt?: string | number) {
+export async function readStream(averba: Averba, stream: string, max: number, knownAt?: string | number) {
+  const { log } = averba
   const state = await log.stateOf(stream, knownAt)
   const events = await takeFirst(log.read({ stream, fromVersion: state.version, backward: true }), max)
-  const isOfStream = (call: Call) => call.stream === stream
-  const open = () => takeFirst(effects.list({ state: 'open' }), Number.POSITIVE_INFINITY, isOfStream)
-  return { state, calls: knownAt === undefined ? await open() : [], events: events.reverse() }
+  const calls = await readOpenCalls(averba, new Set(knownAt === undefined ? [stream] : []))
+  return { state, calls, events: events.reverse() }
 }

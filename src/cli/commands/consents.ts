@@ -1,5 +1,5 @@
-import { requireConsent } from '../../console/stream-row.ts'
-import { type Averba, AverbaError, parseCnpj, type SubjectRef, type Views } from '../../index.ts'
+import { readOpenCalls, requireConsent } from '../../console/stream-row.ts'
+import { type Averba, AverbaError, type Call, parseCnpj, type SubjectRef, type Views } from '../../index.ts'
 import { labelsOf } from '../../pages/labels.ts'
 import { defineCommand, defineGroup, type OptionValues } from '../command.ts'
 import { configOption, lookInto, sourceOptions, withConfigured } from '../load-config.ts'
@@ -8,6 +8,7 @@ import { actOptions, limitOption, readActorUnless, rejectSelection } from '../op
 import { formatInstant, type Line } from '../output.ts'
 import { formatList, type Row, upToLimit } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
+import { describeWait, toCallJson } from './effects.ts'
 
 type ConsentRow = Views['consents']
 
@@ -30,11 +31,26 @@ const listCommand = defineCommand({
   notes: 'Exit codes: 0 listed, 1 not listed.',
   async run(terminal, { controller, status, subject, ends, limit, ...source }) {
     const filter = { controller, status, subject, ends }
-    const rows = await lookInto(terminal, source, averba => findRows(averba, filter, limit + 1))
-    const { shown, more } = upToLimit(rows, limit)
-    return { result: { consents: shown.map(toJson), more }, lines: formatConsents(terminal, shown, more) }
+    const found = await lookInto(terminal, source, async averba => {
+      const { shown, more } = upToLimit(await findRows(averba, filter, limit + 1), limit)
+      return { shown, more, calls: await findWaiting(averba, shown) }
+    })
+    const consents = found.shown.map(row => toJson(row, found.calls.get(row.consent)))
+    return { result: { consents, more: found.more }, lines: formatConsents(terminal, found) }
   },
 })
+
+/** The calls that wait, by their consent: of several its change. */
+async function findWaiting(averba: Averba, rows: readonly ConsentRow[]): Promise<ReadonlyMap<string, Call>> {
+  const waiting = rows.filter(row => row.knowledge !== 'known' || row.end_wanted_at !== null)
+  const calls = await readOpenCalls(averba, new Set(waiting.map(row => row.consent)))
+  const changesLast = calls.sort((a, b) => Number(isChange(a)) - Number(isChange(b)))
+  return new Map(changesLast.map(call => [call.stream, call]))
+}
+
+function isChange({ type }: Call): boolean {
+  return type === 'consentService.changeStatus'
+}
 
 const syncCommand = defineCommand({
   usage: 'sync',
@@ -139,15 +155,22 @@ function findRows(
   return query.orderBy('consent').execute()
 }
 
-function toJson(row: ConsentRow) {
+function toJson(row: ConsentRow, call: Call | undefined) {
   const { consent, subject, status, knowledge, controller, asked } = row
   return {
     ...{ consent, subject, status, knowledge, controller, asked },
     ...{ expiresAt: row.expires_at, endWantedAt: row.end_wanted_at, changedAt: row.changed_at },
+    call: call ? toCallJson(call) : null,
   }
 }
 
-function formatConsents(terminal: Terminal, rows: readonly ConsentRow[], more: boolean): Iterable<Line> {
+interface FoundConsents {
+  readonly shown: readonly ConsentRow[]
+  readonly more: boolean
+  readonly calls: ReadonlyMap<string, Call>
+}
+
+function formatConsents(terminal: Terminal, { shown, more, calls }: FoundConsents): Iterable<Line> {
   const { say } = terminal
   const headings = [say`CONSENT`, say`STATUS`, say`CONTROLLER`, say`WHY, UNTIL WHEN, WHAT TO DO`]
   const describe = ({ end_wanted_at: endWantedAt, status, asked, knowledge, lapses_at: lapsesAt }: ConsentRow) => {
@@ -158,9 +181,11 @@ function formatConsents(terminal: Terminal, rows: readonly ConsentRow[], more: b
     if (knowledge !== 'known') return known
     return lapsesAt === null ? '' : say`expires ${formatInstant(lapsesAt)}`
   }
-  const table = rows.map((row): Row => {
+  const table = shown.map((row): Row => {
     const style = row.end_wanted_at !== null ? 'red' : row.knowledge === 'known' ? undefined : 'yellow'
-    return { cells: [row.consent, row.status, row.controller ?? '', describe(row)], style }
+    const call = calls.get(row.consent)
+    const why = call ? `${describe(row)}; ${call.id}: ${describeWait(say, call)}` : describe(row)
+    return { cells: [row.consent, row.status, row.controller ?? '', why], style }
   })
   return formatList(terminal, headings, table, { none: say`No consents.`, more })
 }

@@ -1,4 +1,4 @@
-import { takeFirst } from '../../console/stream-row.ts'
+import { readOpenCalls } from '../../console/stream-row.ts'
 import { type Averba, AverbaError, type Call, type Views } from '../../index.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import { defineCommand, defineGroup } from '../command.ts'
@@ -41,11 +41,9 @@ const listCommand = defineCommand({
 })
 
 /** The calls that wait, by their validation. */
-async function findWaiting({ effects }: Averba, rows: readonly ValidationRow[]): Promise<ReadonlyMap<string, Call>> {
+async function findWaiting(averba: Averba, rows: readonly ValidationRow[]): Promise<ReadonlyMap<string, Call>> {
   const waiting = new Set(rows.filter(row => row.state === 'requested').map(row => row.validation))
-  if (waiting.size === 0) return new Map()
-  const open = await takeFirst(effects.list({ state: 'open' }), waiting.size, ({ stream }) => waiting.has(stream))
-  return new Map(open.map(call => [call.stream, call]))
+  return new Map((await readOpenCalls(averba, waiting)).map(call => [call.stream, call]))
 }
 
 const showCommand = defineCommand({

@@ -260,8 +260,11 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   const [left] = await world.averba.consents.list({ subject, status: 'ATIVO' })
   setDown(true)
   await world.averba.consents.revoke({ subject, id: left?.id ?? which.id })
-  const wanted = /its end is wanted since \S+Z \[revoke, withdraw-end\]\n$/
+  const wanted =
+    /its end is wanted since \S+Z \[revoke, withdraw-end\]; consent-\S+: for a process .* answered 429 \[retry, park\]\n$/
   const ends = await expectOutput(run('consents list --ends'), wanted)
+  const [call] = (await read('effects list --type consentService.changeStatus')).calls
+  expect((await read('consents list --ends')).consents).toMatchObject([{ call }])
   // Also where no service is configured.
   const need = `WRONG consents: 1 denial or revocation has not been made yet, .* See: averba consents list --store ${store} --ends\n`
   await expectOutput(run('status'), new RegExp(need), 2)
