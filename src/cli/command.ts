@@ -79,14 +79,12 @@ interface CommandDefinition<U extends string, O> {
   readonly description: string
   /** The help of the arguments, in their order. */
   readonly arguments?: readonly string[]
-  /** `--json` is added when absent, unless it `printsText`. */
+  /** `--json` is added when absent. */
   readonly options?: O
   /** A whole command line. */
   readonly example: string
   /** The text after the options. */
   readonly notes?: string
-  /** Whether it prints what is no object, such as diagrams. */
-  readonly printsText?: boolean
   /** Whether it goes on when its output fails. */
   readonly continuesWithoutOutput?: boolean
   run(
@@ -107,11 +105,10 @@ export function defineCommand<const U extends string, const O extends OptionDefi
     options = {},
     example,
     notes,
-    printsText = false,
     continuesWithoutOutput = false,
   } = definition
   const [name = '', ...placeholders] = usage.split(' ')
-  const all: OptionDefinitions = printsText || '--json' in options ? options : { ...options, ...jsonOption }
+  const all: OptionDefinitions = { ...options, ...('--json' in options ? {} : jsonOption) }
   return (start, say) => {
     const command = new Command(name).description(say.text(description))
     for (const [i, each] of placeholders.entries()) command.argument(each, texts[i] && say.text(texts[i]))
@@ -123,7 +120,7 @@ export function defineCommand<const U extends string, const O extends OptionDefi
     const off = command.options.filter(each => each.isBoolean()).map(each => [each.attributeName(), false])
     return command.action(() =>
       start(async terminal => {
-        const given = { ...Object.fromEntries(off), ...command.opts() }
+        const given = { ...Object.fromEntries(off), ...command.optsWithGlobals() }
         // Commander reads both by the flags and the placeholders that the types are made of.
         const [values, args] = [
           given as OptionValues<O & typeof jsonOption>,

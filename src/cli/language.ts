@@ -1,4 +1,4 @@
-import type { Language } from '../index.ts'
+import { AverbaError, type Language } from '../index.ts'
 import { nameCommands } from '../pages/name-commands.ts'
 import { fillPlaces, translateMessage } from '../pages/translate-message.ts'
 import { portuguese } from './portuguese.ts'
@@ -37,4 +37,17 @@ export function bothNumbers(noun: string): string {
 /** Finds the language of a terminal by its environment, as other programs do. */
 export function languageOf({ LC_ALL, LC_MESSAGES, LANG }: Readonly<Record<string, string | undefined>>): Language {
   return /^pt/i.test(LC_ALL || LC_MESSAGES || LANG || '') ? 'pt-BR' : 'en'
+}
+
+export const languages = ['en', 'pt-BR'] as const
+
+/** The language that a text names, such as `pt_br`. */
+export function toLanguage(text: string | undefined): Language | undefined {
+  return languages.find(each => each.toLowerCase() === text?.toLowerCase().replace('_', '-'))
+}
+
+export function readLanguage(text: string): Language {
+  const language = toLanguage(text)
+  if (language !== undefined) return language
+  throw new AverbaError('INVALID_INPUT', 'Cannot use --lang: the language is unknown', { hint: 'Use en or pt-BR' })
 }

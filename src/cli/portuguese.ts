@@ -248,8 +248,6 @@ export const portuguese: Readonly<Record<string, string>> = {
   'the names of averba followers list': 'os nomes de averba followers list',
   'also those that we deleted': 'também as que nós excluímos',
   'the event of the subscription': 'o evento da inscrição',
-  "one of the last thirty days (yyyy-MM-dd), in Brasilia; by default the portal's today":
-    'um dos últimos trinta dias (aaaa-MM-dd), em Brasília; por padrão, o hoje do portal',
   "one of the last thirty days, in Brasilia; by default the portal's today":
     'um dos últimos trinta dias, em Brasília; por padrão, o hoje do portal',
   'go on with new events until stopped': 'continua com os eventos novos até ser parado',
@@ -294,7 +292,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   'only this machine, including decisions of its other versions':
     'só esta máquina, também as decisões das suas outras versões',
   'overwrite an existing configuration': 'sobrescreve uma configuração existente',
-  'the language of the report': 'o idioma do relatório',
+  'the language of the report, by default pt-BR, and of messages, by default that of LANG':
+    'o idioma do relatório, por padrão pt-BR, e das mensagens, por padrão o de LANG',
   'report the operations with personal data of a period, of all persons: --from and --until':
     'relata as operações com dados pessoais de um período: --from e --until',
   'report whether this consent was valid, with the proof and --at: its stream, or with the subject its id at the service':

@@ -31,9 +31,9 @@ import { applyCommand, failuresCommand, planCommand, subscriptionsCommands } fro
 import { validationsCommands } from './commands/validations.ts'
 import { verifyCommand } from './commands/verify.ts'
 import { completionCommand } from './completion.ts'
-import type { Say } from './language.ts'
+import { languages, readLanguage, type Say, toLanguage } from './language.ts'
 import { printError, WatchedOutput } from './output.ts'
-import { PrintedCommands } from './printed-commands.ts'
+import { PrintedCommands, takes } from './printed-commands.ts'
 import { type HostTerminal, type Terminal, withLanguage } from './terminal.ts'
 import { asUsageError, checkValues } from './usage-error.ts'
 
@@ -108,10 +108,8 @@ export function createProgram(terminal: Terminal, start: StartWork): Command {
     })
   const adopt = (parent: Command) => {
     parent.helpOption('-h, --help', say.text('show what it does')).helpCommand(false)
-    if (parent !== program) {
-      // Every command takes it, and only the first help names it.
-      parent.addOption(languageOption(say).hideHelp())
-    }
+    // Every command takes it, and only the first help names it, and that of a command for which it says more.
+    if (!takes(parent, '--lang')) parent.addOption(languageOption(say).hideHelp())
     parent.exitOverride(cause => {
       throw asUsageError(parent, cause)
     })
@@ -127,8 +125,6 @@ export function createProgram(terminal: Terminal, start: StartWork): Command {
   return program
 }
 
-const languages = ['en', 'pt-BR'] as const
-
 function languageOption(say: Say): Option {
   const option = new Option('--lang <language>', say.text('the language, by default that of LANG'))
   return option.choices(languages).argParser(readLanguage)
@@ -139,16 +135,6 @@ function findLanguage(args: readonly string[]): Language | undefined {
   const at = args.findIndex(each => each === '--lang' || each.startsWith('--lang='))
   const [, inline] = args[at]?.split('=') ?? []
   return toLanguage(at < 0 ? undefined : (inline ?? args[at + 1]))
-}
-
-function toLanguage(text: string | undefined): Language | undefined {
-  return languages.find(each => each.toLowerCase() === text?.toLowerCase().replace('_', '-'))
-}
-
-function readLanguage(text: string): Language {
-  const language = toLanguage(text)
-  if (language !== undefined) return language
-  throw new AverbaError('INVALID_INPUT', 'Cannot use --lang: the language is unknown', { hint: 'Use en or pt-BR' })
 }
 
 /** Reads the version of the package. Its path is the same relative to this source file and to its built form. */

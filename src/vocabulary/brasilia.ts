@@ -1,5 +1,5 @@
 import { AverbaError } from './errors.ts'
-import { dayMs, hourMs, toInstant } from './instant.ts'
+import { dayMs, fromInstant, hourMs, toInstant } from './instant.ts'
 import type { Instant } from './message.ts'
 
 /** The time zone of the portal's dates. It had daylight saving time until 2019, so it is no fixed offset. */
@@ -80,8 +80,13 @@ export function readInstant(entered: string): Instant {
   const at = startOfDay(text) ?? parseIso(text)
   if (at !== null) return at
   throw new AverbaError('INVALID_INPUT', 'Cannot read the instant: it is neither a day nor an instant', {
-    hint: 'Give it as 2026-01-31, 2026-01-31T09:00 (both in Brasilia) or 2026-01-31T12:00:00Z',
+    hint: 'Give it as 2026-01-31, 31/01/2026, 2026-01-31T09:00 (all in Brasilia) or 2026-01-31T12:00:00Z',
   })
+}
+
+/** Reads a day as `readInstant` does, and returns it as `yyyy-MM-dd`. */
+export function readDay(entered: string): string {
+  return brasiliaDay(fromInstant(readInstant(entered)))
 }
 
 /** Checks that the text begins with a day that exists: `Date.parse` would read 30 February as 2 March. */

@@ -72,7 +72,7 @@ test('every command has --json and an example in its help, and the example is a 
     const name = words.join(' ')
     expect(`${example} `).toMatch(new RegExp(`^averba ${name} `))
     expect(await countStarts(example), name).toBe(1)
-    if (!withoutJson.has(name)) expect(out, name).toContain('--json')
+    expect(out, name).toContain('--json')
   }
 })
 
@@ -89,9 +89,6 @@ test('every command on one log is told which by --store or --config, and by no a
   for (const leaf of leaves.filter(each => all.includes(each.name())))
     expect([leaf.name(), takes(leaf, '--store'), takes(leaf, '--config')]).toEqual([leaf.name(), true, true])
 })
-
-/** They print what is no object: diagrams, or lines of a server under development. */
-const withoutJson = new Set(['charts', 'dev', 'trigger'])
 
 test('no help is wider than 80 columns, in both languages, but for command lines to copy', async () => {
   const tooWide = (help: string) =>

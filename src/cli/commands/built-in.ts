@@ -5,16 +5,16 @@ import type { Terminal } from '../terminal.ts'
 
 export const chartsCommand = defineCommand({
   usage: 'charts [machine...]',
-  printsText: true,
   description: 'Print the state machines, for the tools of Stately or as Mermaid diagrams.',
   arguments: ['the machines; by default all'],
   options: {
     '--format <name>': { text: 'the form', choices: ['json', 'mermaid'], fallback: 'json' },
   },
   example: 'averba charts consent --format mermaid',
-  async run(terminal, { format }, names) {
-    for (const line of (await drawCharts(names, format)).join('\n').split('\n')) printLine(terminal, line)
-    return exitCodes.done
+  async run(_, { format }, names) {
+    const drawn = await drawCharts(names, format)
+    const charts = format === 'json' ? drawn.map(each => JSON.parse(each)) : drawn
+    return { result: { charts }, lines: drawn.join('\n').split('\n') }
   },
 })
 

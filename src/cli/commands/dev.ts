@@ -4,7 +4,7 @@ import { AverbaError, openAverba, serveReceivers, valueOf } from '../../index.ts
 import type { RunningServices } from '../../simulation/index.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import { parseJson } from '../options.ts'
-import { printLine } from '../output.ts'
+import { printResult } from '../output.ts'
 import { isControlRunning } from '../running-control.ts'
 import { type Terminal, waitForStop } from '../terminal.ts'
 
@@ -19,16 +19,16 @@ const host = 'receptor.exemplo.br'
 
 export const devCommand = defineCommand({
   usage: 'dev',
-  printsText: true,
   description: 'Let the simulated portal notify a receiver on this machine, without root and without port 443.',
   options: {
     '--evento <evento...>': { text: 'the events to subscribe to', fallback: ['dimp-situacao-import'] },
     '--to <host:port>': 'your receiver; by default a receiver of averba',
     '--path <path>': { text: "the path of your receiver's address", fallback: '/averba' },
     '--secret <text>': 'a made-up chaveSecreta for the subscription of your receiver',
+    '--json': 'print one JSON object on each line',
   },
   example: 'averba dev --to localhost:8443 --path /averba --evento dimp-situacao-import',
-  async run(terminal, { evento, to, path, secret }) {
+  async run(terminal, { evento, to, path, secret, json }) {
     const stopped = waitForStop(terminal)
     const { say } = terminal
     await checkNotRunning()
@@ -48,10 +48,12 @@ export const devCommand = defineCommand({
     writeFileSync(key, services.receiver.key, { mode: 0o600 })
     const state = { control: control.baseUrl, cnpj: services.samples.cnpj } satisfies DevState
     writeFileSync(devStateFile, JSON.stringify(state))
-    printLine(terminal, say`The simulated portal notifies ${to ?? say`a receiver of averba`} of ${evento.join(', ')}.`)
-    if (to !== undefined)
-      printLine(terminal, say`Your receiver serves TLS with ${certificate} and ${key}: both are new at each start.`)
-    printLine(terminal, say`Send a notification from another terminal, in this folder: averba trigger ${evento[0]}`)
+    const receiver = to ?? say`a receiver of averba`
+    printResult(terminal, json, { ...state, evento, certificate, key }, [
+      say`The simulated portal notifies ${receiver} of ${evento.join(', ')}.`,
+      ...(to ? [say`Your receiver serves TLS with ${certificate} and ${key}: both are new at each start.`] : []),
+      say`Send a notification from another terminal, in this folder: averba trigger ${evento[0]}`,
+    ])
     await stopped
     rmSync(devStateFile, { force: true })
     await close()
@@ -105,7 +107,7 @@ async function startReceiver(
   publicUrl: string,
   terminal: Terminal,
 ): Promise<() => Promise<void>> {
-  const { say } = terminal
+  const { say, isJson } = terminal
   const averba = await openAverba({
     store: ':memory:',
     portal: services.options.portal,
@@ -113,10 +115,11 @@ async function startReceiver(
     subscriptions: eventos.map(evento => ({ evento })),
   })
   for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
-  averba.on('notification.received', ({ data }) =>
-    printLine(terminal, say`received ${data.evento}: ${data.bodyBytes} bytes, stored`),
+  const print = (result: object, line: string) => printResult(terminal, isJson, result, [line])
+  averba.on('notification.received', ({ data: { evento, bodyBytes } }) =>
+    print({ received: evento, bodyBytes }, say`received ${evento}: ${bodyBytes} bytes, stored`),
   )
-  averba.on('notification.copied', () => printLine(terminal, say`received a copy of it`))
+  averba.on('notification.copied', () => print({ copied: true }, say`received a copy of it`))
   const receivers = { [new URL(publicUrl).pathname]: averba.receiver }
   const server = await serveReceivers({ receivers, certificate: services.receiver, host: '127.0.0.1', port: 0 })
   services.connect(host, server.port)
@@ -128,18 +131,18 @@ async function startReceiver(
 
 export const triggerCommand = defineCommand({
   usage: 'trigger <evento>',
-  printsText: true,
   description: 'Let the portal of averba dev send one notification.',
   options: { '--body <json>': { text: 'its body', fallback: '{"numero":"26BR0000000001"}' } },
   example: 'averba trigger dimp-situacao-import',
-  async run(terminal, { body }, evento) {
-    const { say } = terminal
+  async run({ say }, { body }, evento) {
     const deliveries = await sendNotification(evento, body)
-    for (const { isDelivered, description } of deliveries) {
-      printLine(terminal, isDelivered ? say`delivered` : say`not delivered: ${description}`)
-      if (advices[description] !== undefined) printLine(terminal, say.text(advices[description]))
-    }
-    if (deliveries.length > 0) return deliveries.every(each => each.isDelivered) ? exitCodes.done : exitCodes.error
+    const lines = deliveries.flatMap(({ isDelivered, description }) => {
+      const advice = advices[description]
+      const line = isDelivered ? say`delivered` : say`not delivered: ${description}`
+      return advice === undefined ? [line] : [line, say.text(advice)]
+    })
+    const code = deliveries.every(each => each.isDelivered) ? exitCodes.done : exitCodes.error
+    if (deliveries.length > 0) return { result: { deliveries }, lines, code }
     const name = evento.slice(0, 40)
     const hint = `Start averba dev with --evento ${name}`
     throw new AverbaError('NOT_FOUND', `Cannot trigger "${name}": it has no subscription`, { hint })

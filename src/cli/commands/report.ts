@@ -10,6 +10,7 @@ import { readInstant, readMoment } from '../../vocabulary/brasilia.ts'
 import { isStreamOf } from '../../vocabulary/names.ts'
 import { printableText } from '../../vocabulary/printable.ts'
 import { defineCommand, exitCodes } from '../command.ts'
+import { languages, readLanguage } from '../language.ts'
 import { lookInto, sourceOptions, withLog } from '../load-config.ts'
 import { writeNewFile } from '../new-file.ts'
 import { cpfNote, readReveal, readSubject, rejectOptions, revealOptions, subjectOption } from '../options.ts'
@@ -31,12 +32,19 @@ export const reportCommand = defineCommand({
     ...revealOptions,
     '--html': 'write one HTML page that needs no other file',
     '--json': 'write one JSON object: the default',
-    '--language <language>': { text: 'the language of the report', choices: ['pt-BR', 'en'], fallback: 'pt-BR' },
+    '--lang <language>': {
+      text: 'the language of the report, by default pt-BR, and of messages, by default that of LANG',
+      choices: languages,
+      read: readLanguage,
+    },
     '--out <file>': 'write to a new file that only you can read; by default standard output',
   },
   example: 'averba report --subject 01m7wd7tg0 --html --out report.html',
   notes: `${cpfNote}\nA day begins and ends in Brasilia, and an instant without a zone is a time there.\nExit codes: 0 the report was written, 1 it was not.`,
-  async run(terminal, { subject, html, language, out, processing, config, store, keys, rootKeyFrom, ...options }) {
+  async run(
+    terminal,
+    { subject, html, lang: language, out, processing, config, store, keys, rootKeyFrom, ...options },
+  ) {
     const ofPerson = { '--data': options.data || undefined, '--purpose': options.purpose }
     const ofConsent = { '--at': options.at, '--known-at': options.knownAt }
     const isStream = isStreamOf('consent', options.consent ?? '')
@@ -49,7 +57,7 @@ export const reportCommand = defineCommand({
       ...{ cannot: `Cannot use ${option} in this report`, hint: 'averba report --help says what each report takes' },
     }))
     const reveal = readReveal(options)
-    const page: PageOptions = { format: html ? 'html' : 'json', language }
+    const page: PageOptions = { format: html ? 'html' : 'json', ...(language && { language }) }
     const selector = processing || isStream ? undefined : await readSubject(terminal, subject)
     const write = async (averba: Averba) => {
       if (!processing) return reportOn(averba, selector, options, { ...page, ...(reveal && { reveal }) })

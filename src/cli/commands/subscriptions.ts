@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type ApplyResult, AverbaError, type Failure, type Plan, type Subscription } from '../../index.ts'
+import { readDay } from '../../vocabulary/brasilia.ts'
 import { describeProblem } from '../../vocabulary/outcome.ts'
 import { defineCommand, defineGroup, exitCodes } from '../command.ts'
 import type { Say } from '../language.ts'
@@ -104,12 +105,14 @@ function formatResultReason(say: Say, applied: ApplyResult): string {
   return applied.status === 'unknown' ? say` (the next plan shows whether it was done)` : ''
 }
 
+const thirtyDays = "one of the last thirty days, in Brasilia; by default the portal's today"
+
 export const failuresCommand = defineCommand({
   usage: 'failures',
   description: 'Read the failure records of a day at the portal: deliveries that did not reach you.',
   options: {
     ...configOption,
-    '--day <yyyy-MM-dd>': "one of the last thirty days, in Brasilia; by default the portal's today",
+    '--day <day>': { text: thirtyDays, read: readDay },
     '--recover': 'store the notifications that are not in the inbox yet',
     '--json': 'print one JSON object, without the sent content, which may be personal data',
   },
@@ -169,12 +172,13 @@ const rotateCommand = defineCommand({
 const recoverCommand = defineCommand({
   usage: 'recover [day]',
   description: 'Read the failure records of a day and the day before, and put missing notifications into the inbox.',
-  arguments: ["one of the last thirty days (yyyy-MM-dd), in Brasilia; by default the portal's today"],
+  arguments: [thirtyDays],
   options: configOption,
   example: 'averba subscriptions recover 2026-11-20',
   notes: 'Exit codes: 0 both days are read, 2 not known yet: averba run continues it, 1 not read.',
-  async run(terminal, { config }, day) {
+  async run(terminal, { config }, entered) {
     const { say } = terminal
+    const day = entered && readDay(entered)
     const outcomes = await withConfigured(terminal, config, ({ subscriptions }) => subscriptions.recover(day))
     const days = [say`the day before`, day ?? say`today`]
     const lines = outcomes.map((each, i) =>

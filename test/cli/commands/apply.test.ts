@@ -66,8 +66,11 @@ test('plan, apply and failures work from a configuration to the declared subscri
   expect(JSON.stringify(recovered)).not.toContain('26BR1')
   // Brasilia is three hours behind: a day ago by UTC is a day of hers that has begun.
   const yesterday = new Date(Date.now() - 27 * 3_600_000).toISOString().slice(0, 10)
-  expect(await averba('failures', '--day', yesterday, ...other)).toMatchObject({ out: 'No delivery failed.\n' })
-  await expectFailure(averba('failures', '--day', '2020-01-01', ...other), 'INVALID_INPUT')
+  // As every day, also as it is written in Brazil.
+  const inBrazil = yesterday.split('-').reverse().join('/')
+  expect(await averba('failures', '--day', inBrazil, ...other)).toMatchObject({ out: 'No delivery failed.\n' })
+  await expectOutput(averba('subscriptions', 'recover', inBrazil, ...other), `\n${yesterday}: 0 notifications`)
+  await expectFailure(averba('failures', '--day', '01/01/2020', ...other), 'the portal does not have this day')
 
   for (const each of [planned, again, applied, fewer, over, read]) expect(each.out + each.err).not.toContain(secret)
 })

@@ -27,5 +27,7 @@ test('averba charts prints one machine on each line, and --format mermaid the na
   const lines = all.out.trimEnd().split('\n')
   expect(lines.map(line => JSON.parse(line).id)).toEqual(machines.map(({ name }) => name))
   const diagram = /^stateDiagram-v2\n {2}state "absent" as token_absent\n/
-  await expectOutput(averba('charts', 'token', '--format', 'mermaid'), diagram)
+  const { out } = await expectOutput(averba('charts', 'token', '--format', 'mermaid'), diagram)
+  expect(await averbaJson('charts', 'token', '--format', 'mermaid')).toEqual({ charts: [out.slice(0, -1)] })
+  expect(await averbaJson('charts')).toEqual({ charts: lines.map(line => JSON.parse(line)) })
 })

@@ -4,7 +4,7 @@ import { createServer } from 'node:https'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, expect, test } from 'vitest'
-import { averba, expectFailure, startCommand } from '../../support/command-line.ts'
+import { averba, averbaJson, expectFailure, startCommand } from '../../support/command-line.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
@@ -17,7 +17,7 @@ afterAll(() => process.chdir(before))
 async function start(args: readonly string[] = [], cwd = temporaryFolder()) {
   process.chdir(cwd)
   const running = startCommand(['dev', ...args])
-  await running.line('averba trigger')
+  await running.line(args.includes('--json') ? '"control"' : 'averba trigger')
   return { ...running, cwd }
 }
 
@@ -35,6 +35,7 @@ test.each(['dev', 'simulate'])('averba %s stops on a signal that comes while it 
 test('averba dev and averba trigger deliver a first notification', async () => {
   const { line, cwd, stop } = await start()
   expect(await trigger('dimp-situacao-import')).toEqual(delivered)
+  expect(await averbaJson('trigger', 'dimp-situacao-import')).toMatchObject({ deliveries: [{ isDelivered: true }] })
   await expectFailure(trigger(''), 'INVALID_INPUT')
   expect(await line('received')).toBe('received dimp-situacao-import: 27 bytes, stored')
   await expectFailure(trigger('outro'), 'NOT_FOUND')
@@ -52,8 +53,9 @@ test.each(left)('the state file of a killed averba dev (%s) is no obstacle', asy
   const cwd = temporaryFolder()
   mkdirSync(join(cwd, '.averba'))
   writeFileSync(join(cwd, '.averba', 'dev.json'), text)
-  await start([], cwd)
+  const { line } = await start(['--json'], cwd)
   expect(await trigger('dimp-situacao-import')).toEqual(delivered)
+  expect(JSON.parse(await line('received'))).toEqual({ received: 'dimp-situacao-import', bodyBytes: 27 })
 })
 
 /** A receiver on this machine. Returns a function that lets `averba dev` notify it. */

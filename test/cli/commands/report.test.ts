@@ -58,6 +58,10 @@ test('a page is written to a new file with mode 0600, and no file is overwritten
   const data = ['--subject', which.subject, '--data', '--actor', 'agent-7', '--purpose', 'p', '--out', file]
   await expectFailure(report(...data), 'Cannot write')
   expect(await revealed()).toBe(before)
+  // Without --lang a report is for the person.
+  await expectOutput(report(...args, '--html'), '<html lang="pt-BR"')
+  await expectOutput(report(...args, '--html', '--lang', 'en'), '<html lang="en"')
+  await expectOutput(averba('--lang', 'en', 'report', '--config', config, ...args, '--html'), '<html lang="en"')
   const { out } = await report(...args, '--known-at', '9')
   const { proof, answer, timeline } = JSON.parse(out) as ConsentReport
   expect(answer).toMatchObject({ reason: 'active', position: 9 })
