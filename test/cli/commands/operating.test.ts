@@ -256,10 +256,18 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   expect(await act(`consents sync --subject ${fresh} ${by}`)).toMatchObject(done(fresh))
   await expectOutput(act(`consents sync --subject nobody ${by}`), 'NOT_FOUND', 1)
 
+  // What the service no longer lists would be refused.
+  const { run: actOnNone } = runConfigured(world, store, { fetch: async () => Response.json([]) })
+  const sync = `consents sync --subject ${subject} ${by}`
+  expect(await actOnNone(sync)).toMatchObject(done(subject))
+  const left = 'Nothing was found.\nLeft out, since the service no longer lists them: 1 consent.\n'
+  await expectOutput(act(`${revoke} --subject ${subject}`), left)
+  expect(await act(sync)).toMatchObject(done(subject))
+
   // A revocation that cannot be made is wanted until somebody gives it up.
-  const [left] = await world.averba.consents.list({ subject, status: 'ATIVO' })
+  const [other] = await world.averba.consents.list({ subject, status: 'ATIVO' })
   setDown(true)
-  await world.averba.consents.revoke({ subject, id: left?.id ?? which.id })
+  await world.averba.consents.revoke({ subject, id: other?.id ?? which.id })
   const wanted =
     /its end is wanted since \S+Z \[revoke, withdraw-end\]; consent-\S+: for a process .* answered 429 \[retry, park\]\n$/
   const ends = await expectOutput(run('consents list --ends'), wanted)
