@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 
+import { explainMissing } from './api/arguments.ts'
 import type { Averba, AverbaOptions } from './averba/averba.ts'
 import { asDenied } from './vocabulary/connection-errors.ts'
 import { requireNode } from './vocabulary/node-version.ts'
@@ -128,7 +129,7 @@ function lazily<A extends readonly unknown[], T>(
 ): (...args: A) => Promise<T> {
   return async (...args) => {
     try {
-      return await (await load())(...args)
+      return await explainMissing(await load())(...args)
     } catch (error) {
       throw asDenied(error)
     }

@@ -85,6 +85,39 @@ export function eventMismatch(what: 'consent' | 'validation'): AverbaError {
   })
 }
 
+/** Has each method of an area, and of what is in it, say when its first argument is missing. */
+export function explainMissingIn(area: object, path = ''): void {
+  for (const [name, member] of Object.entries(area))
+    if (typeof member === 'function') Object.assign(area, { [name]: explainMissing(member, `${path}${name}`) })
+    else explainMissingIn(member, `${path}${name}.`)
+}
+
+export function argumentMissing(method: string, cause?: unknown): AverbaError {
+  const hint = 'Its type and the documentation say what it takes'
+  return new AverbaError('INVALID_INPUT', `Cannot call ${method}: its first argument is missing`, { cause, hint })
+}
+
+/** Has a function say when its first argument is missing: JavaScript passes `undefined`, and some use of it fails. */
+export function explainMissing<F extends (...args: never[]) => unknown>(method: F, name = method.name): F {
+  const explain = (cause: unknown): never => {
+    // What checks its arguments says more.
+    throw cause instanceof TypeError ? argumentMissing(name, cause) : cause
+  }
+  return new Proxy(method, {
+    apply(_, self, args: readonly unknown[]) {
+      const call = () => Reflect.apply(method, self, args)
+      // A parameter that may be left out has a default, and is not counted.
+      if (method.length === 0 || (args[0] !== undefined && args[0] !== null)) return call()
+      try {
+        const result: unknown = call()
+        return result instanceof Promise ? result.catch(explain) : result
+      } catch (cause) {
+        return explain(cause)
+      }
+    },
+  })
+}
+
 function checkClearText(text: unknown, what: string, max: number): asserts text is string {
   checkText(text, what, max)
   refusePersonalId(text, what)

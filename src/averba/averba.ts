@@ -1,6 +1,6 @@
 import { loadTracing } from '../adapters/opentelemetry.ts'
 import { type ApiContext, createApiContext, createRows } from '../api/api-context.ts'
-import { checkInstant, checkMs } from '../api/arguments.ts'
+import { checkInstant, checkMs, explainMissingIn } from '../api/arguments.ts'
 import { checkAsOf } from '../api/as-of.ts'
 import { type Audit, createAuditModule } from '../api/audit/module.ts'
 import { createCommands } from '../api/commands.ts'
@@ -171,7 +171,9 @@ export async function openOn(
     throw error
   }
   for (const each of modules) engine.register(each)
-  return { ...methods, ...createTopMethods(context, modules) }
+  const averba = { ...methods, ...createTopMethods(context, modules) }
+  explainMissingIn(averba)
+  return averba
 }
 
 async function openContext(
@@ -270,7 +272,7 @@ function createTopMethods(context: ApiContext, modules: readonly Module[]) {
   }
   return {
     views: openViews<Views>(store.viewReader, store.database.hostQueries),
-    viewAsOf: <N extends keyof Views>(name: N, asOf: ViewBound) =>
+    viewAsOf: <N extends keyof Views>(name: N, asOf: ViewBound = {}) =>
       engine.admit(async () => {
         await checkAsOf(context, asOf)
         return (await store.viewReader.asOf(name, asOf)) as Views[N][] // The view of this name has these rows.
@@ -305,7 +307,7 @@ function createTopMethods(context: ApiContext, modules: readonly Module[]) {
         return listDue(modules, until)
       }),
     figures: () => engine.admit(() => readFigures(modules)),
-    rebuild: (options?: RebuildAll) => engine.admit(() => store.rebuild(options)),
+    rebuild: (options: RebuildAll = {}) => engine.admit(() => store.rebuild(options)),
     rebuildIndex: () => engine.admit(() => rebuildKeyedIndex(store, modules)),
     close() {
       closed ??= close()

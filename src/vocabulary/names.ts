@@ -95,10 +95,13 @@ export function checkKnownNames(
   known: readonly string[],
   { noun, of, code = 'INVALID_INPUT', more = '' }: NameList,
 ): void {
+  const hint = `Known ${noun}s: ${known.join(', ')}${more}`
+  if (Object(given) !== given)
+    throw new AverbaError(code, 'Cannot use the argument: it is missing, or not an object', { hint })
   const unknown = Object.keys(given).find(name => !known.includes(name))
   if (unknown === undefined) return
   // Any other text may be personal data in the place of a name.
   const name = /^[A-Za-z]{1,40}$/.test(unknown) ? ` "${unknown}"` : ''
   const where = of === undefined ? '' : ` of ${of}`
-  throw new AverbaError(code, `Unknown ${noun}${name}${where}`, { hint: `Known ${noun}s: ${known.join(', ')}${more}` })
+  throw new AverbaError(code, `Unknown ${noun}${name}${where}`, { hint })
 }

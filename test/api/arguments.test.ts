@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Averba } from '../../src/index.ts'
+import { type Averba, AverbaError } from '../../src/index.ts'
 import { openWorld } from '../support/world.ts'
 
 // What JavaScript passes, and spread objects: the types do not see it.
@@ -27,8 +27,23 @@ test.each<[call: (averba: Averba, wrong: never) => Promise<unknown>, wrong: unkn
   [({ validations }, wrong) => Array.fromAsync(validations.list(wrong)), { til: 1 }, 'Unknown member "til"'],
   [({ validations }, wrong) => validations.resolve('a', wrong), { charged: true, not: 'x' }, 'Unknown member "not"'],
   [({ validations }, wrong) => validations.get(wrong), undefined, 'Cannot use the validation id'],
+  [({ validations }, wrong) => validations.resolve('a', wrong), undefined, 'Cannot use the argument'],
+  [({ effects }, wrong) => effects.get(wrong), undefined, 'Cannot call effects.get: its first argument is missing'],
+  [({ viewAsOf }, wrong) => viewAsOf('consents', wrong), undefined, 'neither a position nor an instant'],
+  // What checks nothing would be ready.
+  [({ health }, wrong) => health(wrong), { only: ['store', 'misspelt'] }, 'Cannot use the name of a check'],
 ])('what would be ignored is refused: %s %j', async (call, wrong, message, code = 'INVALID_INPUT') => {
   const { averba } = await openWorld()
   const error = { name: 'AverbaError', code, message: expect.stringContaining(message), hint: expect.any(String) }
   await expect(call(averba, wrong as never)).rejects.toMatchObject(error)
+})
+
+test('a method without its arguments is refused by an error of averba, or needs none', async () => {
+  const { close: _, run: __, views: ___, ...methods } = (await openWorld()).averba
+  for (const [area, member] of Object.entries<object>(methods))
+    for (const [name, method] of Object.entries(typeof member === 'function' ? { member } : member)) {
+      const call = async () => Object(await Reflect.apply(method, undefined, [])).next?.()
+      const found = await call().catch(cause => cause)
+      if (found instanceof Error) expect(found, `${area} ${name}`).toBeInstanceOf(AverbaError)
+    }
 })

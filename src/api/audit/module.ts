@@ -100,7 +100,7 @@ export function createAuditModule(context: ApiContext): Module<{ audit: Audit }>
       await store.checkpoint()
       return store.database.read(() => proveConsistency(from))
     },
-    verify: async options => {
+    verify: async (options = {}) => {
       const { keys: rootKey } = context.options
       return verifyLog({ ...(rootKey && { rootKey }), ...options, ...place() })
     },

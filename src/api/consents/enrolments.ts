@@ -6,7 +6,7 @@ import { streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type Cpf, parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { ApiContext } from '../api-context.ts'
-import { checkSyncEveryMs } from '../arguments.ts'
+import { argumentMissing, checkSyncEveryMs } from '../arguments.ts'
 import { isEffect, type OutcomeFact, type PendingOf } from '../effect-types.ts'
 import type { SubjectRef, SubjectSelector } from '../subject-directory.ts'
 import { logLatePlan, planSync, type SyncPlan } from './freshness.ts'
@@ -72,6 +72,7 @@ export function createEnrolments(context: ApiContext): Enrolments {
       return subjects.find({ cpf })
     },
     async *enrolAll(people, commandOptions = {}) {
+      if (!people) throw argumentMissing('consents.enrolAll')
       const enrolling: Promise<SubjectRef>[] = []
       let failure: unknown
       try {

@@ -2,7 +2,9 @@ import { systemClock, withinTime } from '../../runtime/clock.ts'
 import { runSequentially } from '../../runtime/event-loop.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
 import { LateError } from '../../vocabulary/errors.ts'
+import { serviceNames } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
+import { checkOneOf } from '../arguments.ts'
 import { type HealthCheck, localChecks, tlsChecks } from '../health-check.ts'
 import { daily, type Module } from '../module.ts'
 import { certificatesIn, checkCertificates, watchCertificate } from './certificate-checks.ts'
@@ -10,14 +12,18 @@ import { reachServices } from './reach-services.ts'
 
 /** The health method. */
 export interface HealthMethods {
-  /** Runs the health checks; each failed one says what to do. Contacts the services only with `reach`. Never throws. */
+  /**
+   * Runs the health checks; each failed one says what to do. Contacts the services only with `reach`.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` for an unknown check in `only`, and nothing else
+   */
   health(options?: HealthOptions): Promise<Health>
 }
 
 export function createHealthModule(context: ApiContext, others: readonly Module[]): Module<HealthMethods> {
   const watches = certificatesIn(context.options).map(used => () => watchCertificate(context, used))
   return {
-    methods: { health: options => checkHealth(context, others, options) },
+    methods: { health: (options = {}) => checkHealth(context, others, options) },
     jobs: [{ name: 'certificates', runDue: daily(context.clock, () => runSequentially(...watches)) }],
   }
 }
@@ -52,12 +58,14 @@ function preventsWork({ name, ok, daysLeft }: HealthCheck): boolean {
 
 const checkMaxMs = 5_000
 
-/** Runs the checks. Never throws. */
+/** Runs the checks. Throws only for a check that it does not know: what checks nothing would be ready. */
 async function checkHealth(
   { options, clock }: Pick<ApiContext, 'options' | 'clock'>,
   modules: readonly Module[],
-  { only, reach = false }: HealthOptions = {},
+  { only, reach = false }: HealthOptions,
 ): Promise<Health> {
+  const known = [...localChecks, ...tlsChecks, ...(reach ? [...serviceNames, 'clock'] : [])]
+  for (const name of only ?? []) checkOneOf(name, known, 'name of a check')
   // At once, and each with a limit: probes do not wait for a server of the log that does not answer.
   const local = localChecks.map(async (name): Promise<HealthCheck[]> => {
     const check = modules.find(each => each.checks?.[name])?.checks?.[name]

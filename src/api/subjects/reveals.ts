@@ -54,7 +54,7 @@ export function createReveals(context: ApiContext): Reveals {
 }
 
 /** Checks the actor and the purpose of a request for sealed data. Throws `INVALID_INPUT`, `PERSONAL_ID`. */
-export function checkRevealRequest({ actor, purpose }: { actor: Actor; purpose: string }): void {
+export function checkRevealRequest({ actor, purpose }: { actor?: Actor; purpose: string } = { purpose: '' }): void {
   if (typeof actor !== 'object' || actor === null)
     throw invalidReveal("Give the actor, such as { kind: 'person', ref: 'agent-7' }")
   checkActor(actor)
