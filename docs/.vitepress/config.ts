@@ -99,6 +99,13 @@ function adapt(markdown: MarkdownRenderer): void {
     const isPage = tokens[i]?.tag === 'a' && !isFile(href)
     return isPage && openPage ? openPage(tokens, i, options, env, self) : self.renderToken(tokens, i, options)
   }
+  const { fence } = markdown.renderer.rules
+  markdown.renderer.rules.fence = (tokens, i, options, env, self) => {
+    const { info = '', content = '' } = tokens[i] ?? {}
+    if (info === 'mermaid')
+      return `<MermaidDiagram><pre v-pre>${markdown.utils.escapeHtml(content)}</pre></MermaidDiagram>`
+    return fence?.(tokens, i, options, env, self) ?? ''
+  }
   // The only HTML that becomes some: TypeDoc names the rows of its tables.
   markdown.inline.ruler.push('named', (state, isSilent) => {
     const [anchor] = /^<a id="[\w-]+"><\/a>/.exec(state.src.slice(state.pos)) ?? []

@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { Command } from 'commander'
 import {
   Application,
   Comment,
@@ -16,6 +15,7 @@ import {
   TypeScript as ts,
 } from 'typedoc'
 import type { ListedOption } from '../../src/api/option.ts'
+import type * as cli from '../../src/cli/program.ts'
 
 /**
  * Writes docs/reference, which the site shows and git ignores: what each entry of the package exports, from the doc
@@ -208,6 +208,7 @@ function optionSections({ name, comment, isOptional, isList, value, options }: L
 
 /** Writes the help of each command, which has its options, an example and its exit codes. */
 async function writeCommands(): Promise<void> {
+  type Command = ReturnType<typeof cli.createProgram>
   const { createProgram } = await import(inDist('cli/program.js'))
   const { createSay } = await import(inDist('cli/language.js'))
   let written = ''
