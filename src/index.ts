@@ -129,7 +129,8 @@ function lazily<A extends readonly unknown[], T>(
 ): (...args: A) => Promise<T> {
   return async (...args) => {
     try {
-      return await explainMissing(await load())(...args)
+      const call = await load()
+      return await explainMissing(call, call.name)(...args)
     } catch (error) {
       throw asDenied(error)
     }

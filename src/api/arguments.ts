@@ -71,7 +71,7 @@ export function checkBasis({ purpose, legalBasis }: Basis): void {
 }
 
 /** Checks the format and language of a report, and fills in the defaults. Throws `INVALID_INPUT`. */
-export function checkPageOptions({ format = 'json', language = 'pt-BR' }: PageOptions = {}): Required<PageOptions> {
+export function checkPageOptions({ format = 'json', language = 'pt-BR' }: PageOptions = {}) {
   const isKnown = ['json', 'html'].includes(format) && ['pt-BR', 'en'].includes(language)
   if (isKnown) return { format, language }
   throw new AverbaError('INVALID_INPUT', 'Cannot write the report: its format or its language is unknown', {
@@ -85,31 +85,28 @@ export function eventMismatch(what: 'consent' | 'validation'): AverbaError {
   })
 }
 
-/** Has each method of an area, and of what is in it, say when its first argument is missing. */
-export function explainMissingIn(area: object, path = ''): void {
-  for (const [name, member] of Object.entries(area))
-    if (typeof member === 'function') Object.assign(area, { [name]: explainMissing(member, `${path}${name}`) })
-    else explainMissingIn(member, `${path}${name}.`)
-}
-
 export function argumentMissing(method: string, cause?: unknown): AverbaError {
   const hint = 'Its type and the documentation say what it takes'
   return new AverbaError('INVALID_INPUT', `Cannot call ${method}: its first argument is missing`, { cause, hint })
 }
 
-/** Has a function say when its first argument is missing: JavaScript passes `undefined`, and some use of it fails. */
-export function explainMissing<F extends (...args: never[]) => unknown>(method: F, name = method.name): F {
+/** Has a function, or each method of an object, say when its first argument is missing. JavaScript knows no types. */
+export function explainMissing<T extends object>(member: T, name: string): T {
+  if (!(member instanceof Function)) {
+    for (const [each, method] of Object.entries(member))
+      Object.assign(member, { [each]: explainMissing(method, name === '' ? each : `${name}.${each}`) })
+    return member
+  }
   const explain = (cause: unknown): never => {
     // What checks its arguments says more.
     throw cause instanceof TypeError ? argumentMissing(name, cause) : cause
   }
-  return new Proxy(method, {
+  return new Proxy(member, {
     apply(_, self, args: readonly unknown[]) {
-      const call = () => Reflect.apply(method, self, args)
       // A parameter that may be left out has a default, and is not counted.
-      if (method.length === 0 || (args[0] !== undefined && args[0] !== null)) return call()
+      if (member.length === 0 || (args[0] !== undefined && args[0] !== null)) return Reflect.apply(member, self, args)
       try {
-        const result: unknown = call()
+        const result: unknown = Reflect.apply(member, self, args)
         return result instanceof Promise ? result.catch(explain) : result
       } catch (cause) {
         return explain(cause)

@@ -1,6 +1,6 @@
 import { loadTracing } from '../adapters/opentelemetry.ts'
 import { type ApiContext, createApiContext, createRows } from '../api/api-context.ts'
-import { checkInstant, checkMs, explainMissingIn } from '../api/arguments.ts'
+import { checkInstant, checkMs, explainMissing } from '../api/arguments.ts'
 import { checkAsOf } from '../api/as-of.ts'
 import { type Audit, createAuditModule } from '../api/audit/module.ts'
 import { createCommands } from '../api/commands.ts'
@@ -171,9 +171,7 @@ export async function openOn(
     throw error
   }
   for (const each of modules) engine.register(each)
-  const averba = { ...methods, ...createTopMethods(context, modules) }
-  explainMissingIn(averba)
-  return averba
+  return explainMissing({ ...methods, ...createTopMethods(context, modules) }, '')
 }
 
 async function openContext(

@@ -124,10 +124,10 @@ export interface SourceValues extends LogOptionValues {
 /** Rejects options that exclude each other: the options of a log alone, and the configuration. */
 export function checkSource({ config, store, keys, rootKeyFrom }: SourceValues): void {
   const unused = store === undefined ? { '--keys': keys, '--root-key-from': rootKeyFrom } : { '--config': config }
-  rejectOptions(unused, option => ({
-    cannot: store === undefined ? `Cannot use ${option} without --store` : `Cannot use ${option} with --store`,
-    hint: 'Give the configuration, or the log with its keyring',
-  }))
+  const hint = 'Give the configuration, or the log with its keyring'
+  const describe = (option: string) =>
+    store === undefined ? `Cannot use ${option} without --store` : `Cannot use ${option} with --store`
+  rejectOptions(unused, describe, hint)
 }
 
 /**
@@ -144,10 +144,10 @@ export async function withLog<T>(
   checkSource(source)
   const { config = defaultConfig, store } = source
   if (store === undefined) return withConfigured(terminal, config, work, { mustExist: true, onlyLooks })
-  rejectOptions({ '--keys': isOnPostgres(store) ? undefined : source.keys }, option => ({
-    cannot: `Cannot use ${option} here: an open file has its keyring beside it`,
-    hint: 'To look into a backup whose keyring is elsewhere: doctor, verify and export take --keys, and restore makes a log of both',
-  }))
+  const keys = isOnPostgres(store) ? undefined : source.keys
+  const hint =
+    'To look into a backup whose keyring is elsewhere: doctor, verify and export take --keys, and restore makes a log of both'
+  rejectOptions({ '--keys': keys }, each => `Cannot use ${each} here: an open file has its keyring beside it`, hint)
   const log = { ...readLogOptions(store, source), ...(onlyLooks && markToRead({ store })) }
   return withStore(log, work, { ...ofStore, logger: toErrors(terminal) })
 }

@@ -36,12 +36,11 @@ export interface LogOptionValues {
  */
 export function rejectOptions(
   options: Readonly<Record<`--${string}`, unknown>>,
-  describe: (option: string) => { readonly cannot: string; readonly hint: string },
+  describe: (option: string) => string,
+  hint: string,
 ): void {
   const [given] = Object.entries(options).find(([, value]) => value !== undefined) ?? []
-  if (given === undefined) return
-  const { cannot, hint } = describe(given)
-  throw new AverbaError('INVALID_INPUT', cannot, { hint })
+  if (given !== undefined) throw new AverbaError('INVALID_INPUT', describe(given), { hint })
 }
 
 /** Reads a root key from the variable of this name. What is no name may be the key itself: it is not repeated. */
@@ -71,11 +70,8 @@ export const limitOption = { '--limit <count>': { text: 'how many to list', fall
  */
 export function rejectSelection(ids: readonly string[], filter: object): void {
   const options = Object.entries(filter).map(([name, value]) => [`--${name}`, value || undefined])
-  if (ids.length === 0) return
-  rejectOptions(Object.fromEntries(options), option => ({
-    cannot: `Cannot use ${option} with ids`,
-    hint: 'Give the ids, or what selects',
-  }))
+  const hint = 'Give the ids, or what selects'
+  if (ids.length > 0) rejectOptions(Object.fromEntries(options), option => `Cannot use ${option} with ids`, hint)
 }
 
 /** The option of every command that a person decides on: the log keeps who. */
@@ -132,7 +128,7 @@ export function readReveal({
   const hint = 'Give --data, --actor and --purpose together: the log keeps who saw the data'
   if (!data) {
     // An actor may come from the environment.
-    rejectOptions({ '--purpose': purpose }, option => ({ cannot: `Cannot use ${option}`, hint }))
+    rejectOptions({ '--purpose': purpose }, option => `Cannot use ${option}`, hint)
     return undefined
   }
   if (ref !== undefined && purpose !== undefined) return { actor: { kind: 'person', ref }, purpose }

@@ -726,7 +726,6 @@ export const portuguese: Readonly<Record<string, string>> = {
     'Uma hora depois {} chamada recebeu 401, e o token foi renovado uma vez: {} validações ao todo.',
   'Repeating the id gave the recorded result, and no request was sent.':
     'Repetir o identificador deu o resultado registrado, e nenhum pedido foi enviado.',
-  'Repeating the id gave a second call.': 'Repetir o identificador deu uma segunda chamada.',
   'The portal was subscribed to {}.': 'Foram feitas no portal as inscrições em {}.',
   '{} notifications arrived, each stored before it was acknowledged.':
     '{} notificações chegaram, cada uma guardada antes de ser confirmada.',

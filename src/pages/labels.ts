@@ -9,6 +9,8 @@ export type { Language }
 export interface PageOptions {
   readonly format?: 'json' | 'html'
   readonly language?: Language
+  /** Called while the log is read for the page. */
+  readonly onProgress?: ((position: number, end: number) => void) | undefined
 }
 
 /** Texts by name, each in Portuguese and in English. */

@@ -109,7 +109,11 @@ export function createAuditModule(context: ApiContext): Module<{ audit: Audit }>
       readProcessing(context, period, checkPageOptions(language === undefined ? {} : { language }).language),
     processingReport: (period, page) =>
       engine.admit(() =>
-        writeReport(page, language => gatherProcessingReport(context, period, language), writeProcessingPage),
+        writeReport(
+          page,
+          language => gatherProcessingReport(context, period, language, page?.onProgress),
+          writeProcessingPage,
+        ),
       ),
   }
   return { methods: { audit } }

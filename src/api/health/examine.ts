@@ -6,7 +6,7 @@ import { tryCredentials } from '../../adapters/token/client.ts'
 import { diagnoseStore } from '../../operations/upkeep.ts'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
 import { systemEntropy } from '../../runtime/entropy.ts'
-import type { Diagnosis } from '../../store/checks/diagnose.ts'
+import type { DiagnoseOptions, Diagnosis } from '../../store/checks/diagnose.ts'
 import { rows, together } from '../../store/database/connection.ts'
 import { keyringOf, type LogPlace, openReading } from '../../store/database/log-place.ts'
 import { db } from '../../store/database/schema.ts'
@@ -57,10 +57,15 @@ export interface Examination {
   readonly store?: Diagnosis
 }
 
+interface ExamineOptions extends Pick<DiagnoseOptions, 'onProgress'> {
+  readonly token?: boolean
+  readonly isDeep?: boolean
+}
+
 /** See `examine` of src/index.ts. */
 export async function examine(
   options: HostOptions,
-  { token = false, isDeep = false }: { readonly token?: boolean; readonly isDeep?: boolean } = {},
+  { token = false, isDeep = false, onProgress }: ExamineOptions = {},
 ): Promise<Examination> {
   const { clock = systemClock, store, keys } = options
   const configuration = await runCheck('configuration', async () => {
@@ -77,6 +82,7 @@ export async function examine(
           ...placeIn(options),
           ...{ isDeep, isOpening: true, highWaterMark: options.highWaterMark },
           ...(keys && { rootKey: keys }),
+          ...(onProgress && { onProgress }),
         }).catch((error: unknown) => (hasCode(error, 'NOT_FOUND') ? undefined : describeError(error)))
       : undefined
   const services = await reachServices(options, clock)

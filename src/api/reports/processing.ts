@@ -1,6 +1,6 @@
 import { mayHaveBeenSent, readTrace } from '../../engine/performing/attempt-trace.ts'
 import { describeEvent, describeKind, findDataSource } from '../../pages/describe.ts'
-import type { Language, ProcessingKind } from '../../pages/labels.ts'
+import type { Language, PageOptions, ProcessingKind } from '../../pages/labels.ts'
 import type { ProcessingOperation, ProcessingReport } from '../../pages/processing-page.ts'
 import { getLanguageWords, type LanguageWords } from '../../pages/words.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
@@ -56,6 +56,7 @@ export async function gatherProcessingReport(
   context: ApiContext,
   { from, until }: Period,
   language: Language,
+  onProgress?: PageOptions['onProgress'],
 ): Promise<ProcessingReport> {
   checkPeriod({ from, until })
   const words = getLanguageWords(language)
@@ -67,7 +68,9 @@ export async function gatherProcessingReport(
   for await (const operation of limitOperations(operationsMax, all)) {
     if (operation.position > end) break
     operations.push(operation)
+    onProgress?.(operation.position, end)
   }
+  onProgress?.(end, end)
   const log = await readReportedLog(context.store, end)
   return { format: 'averba processing report 1', ...{ language, log, from, until, retention, security, operations } }
 }

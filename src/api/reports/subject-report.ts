@@ -38,13 +38,13 @@ export async function gatherSubjectReport(
   { options, store, subjects }: ApiContext,
   selector: SubjectSelector,
   language: Language,
-  reveal?: RecordReveal,
+  { reveal, onProgress }: { readonly reveal: RecordReveal | undefined } & Pick<PageOptions, 'onProgress'>,
 ): Promise<SubjectReport> {
   checkSelector(selector)
   const words = getLanguageWords(language)
   const isErased = 'subject' in selector && (await subjects.isErased(streamOf('subject', selector.subject)))
   const subject = isErased ? selector.subject : await subjects.find(selector)
-  const { streams, until } = await findStreamsNaming(store.database, subject)
+  const { streams, until } = await findStreamsNaming(store.database, subject, onProgress)
   const own = await readOwnStreams(store, subject, streams, until)
   const calls = await readCalls(store, own.streams, until)
   const ownStreams = new Set(own.streams)

@@ -1,7 +1,5 @@
 import { drawCharts, grantsFor, migrationsFrom } from '../../index.ts'
-import { defineCommand, exitCodes } from '../command.ts'
-import { printLine } from '../output.ts'
-import type { Terminal } from '../terminal.ts'
+import { defineCommand } from '../command.ts'
 
 export const chartsCommand = defineCommand({
   usage: 'charts [machine...]',
@@ -27,8 +25,8 @@ export const migrationsCommand = defineCommand({
     '--schema <name>': { text: 'the schema on PostgreSQL', fallback: 'averba' },
   },
   example: 'averba migrations --dialect postgres',
-  async run(terminal, { from, dialect, schema, json }) {
-    return printStatements(terminal, await migrationsFrom(Number(from), dialect, schema), json)
+  async run(_, { from, dialect, schema }) {
+    return endWith(await migrationsFrom(Number(from), dialect, schema))
   },
 })
 
@@ -44,14 +42,11 @@ export const grantsCommand = defineCommand({
   notes:
     'The owner of the tables runs them, as a superuser or a member of these roles, once the tables are there: after ' +
     'averba migrations --dialect postgres, or the first opening. The role can neither change nor remove an event.',
-  async run(terminal, { reader, schema, json }, role) {
-    const readers = reader !== undefined && { reader }
-    return printStatements(terminal, await grantsFor({ process: role, schema, ...readers }), json)
+  async run(_, { reader, schema }, role) {
+    return endWith(await grantsFor({ process: role, schema, ...(reader !== undefined && { reader }) }))
   },
 })
 
-function printStatements(terminal: Terminal, statements: readonly string[], json: boolean): number {
-  if (json) printLine(terminal, JSON.stringify({ statements }))
-  else for (const sql of statements) terminal.stdout.write(`${sql};\n`)
-  return exitCodes.done
+function endWith(statements: readonly string[]) {
+  return { result: { statements }, lines: statements.flatMap(sql => `${sql};`.split('\n')) }
 }

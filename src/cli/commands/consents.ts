@@ -31,25 +31,21 @@ const listCommand = defineCommand({
   notes: 'Exit codes: 0 listed, 1 not listed.',
   async run(terminal, { controller, status, subject, ends, limit, ...source }) {
     const filter = { controller, status, subject, ends }
-    const found = await lookInto(terminal, source, async averba => {
-      const { shown, more } = upToLimit(await findRows(averba, filter, limit + 1), limit)
-      return { shown, more, calls: await findWaiting(averba, shown) }
-    })
+    const found = await lookInto(terminal, source, averba => findConsents(averba, filter, limit))
     const consents = found.shown.map(row => toJson(row, found.calls.get(row.consent)))
     return { result: { consents, more: found.more }, lines: formatConsents(terminal, found) }
   },
 })
 
-/** The calls that wait, by their consent: of several its change. */
-async function findWaiting(averba: Averba, rows: readonly ConsentRow[]): Promise<ReadonlyMap<string, Call>> {
-  const waiting = rows.filter(row => row.knowledge !== 'known' || row.end_wanted_at !== null)
-  const calls = await readOpenCalls(averba, new Set(waiting.map(row => row.consent)))
-  const changesLast = calls.sort((a, b) => Number(isChange(a)) - Number(isChange(b)))
-  return new Map(changesLast.map(call => [call.stream, call]))
-}
+type FoundConsents = Awaited<ReturnType<typeof findConsents>>
 
-function isChange({ type }: Call): boolean {
-  return type === 'consentService.changeStatus'
+/** Finds consents up to a limit, and the calls that wait, by their consent: of several its change. */
+async function findConsents(averba: Averba, filter: ConsentFilter, limit: number) {
+  const { shown, more } = upToLimit(await findRows(averba, filter, limit + 1), limit)
+  const waiting = shown.filter(row => row.knowledge !== 'known' || row.end_wanted_at !== null)
+  const calls = await readOpenCalls(averba, new Set(waiting.map(row => row.consent)))
+  const changesLast = calls.sort((a, b) => (a.type < b.type ? 1 : -1)) // changeStatus, and readConsent before it.
+  return { shown, more, calls: new Map(changesLast.map(call => [call.stream, call])) }
 }
 
 const syncCommand = defineCommand({
@@ -173,12 +169,6 @@ function toJson(row: ConsentRow, call: Call | undefined) {
     ...{ expiresAt: row.expires_at, endWantedAt: row.end_wanted_at, changedAt: row.changed_at },
     call: call ? toCallJson(call) : null,
   }
-}
-
-interface FoundConsents {
-  readonly shown: readonly ConsentRow[]
-  readonly more: boolean
-  readonly calls: ReadonlyMap<string, Call>
 }
 
 function formatConsents(terminal: Terminal, { shown, more, calls }: FoundConsents): Iterable<Line> {

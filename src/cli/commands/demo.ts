@@ -164,11 +164,7 @@ async function walkValidations({ averba, services, clock, say, tell }: Demo): Pr
     say`An hour later ${refused} call was answered 401, and the token was renewed once: ${answered} validations in all.`,
   )
   const again = await averba.validations.validate({ id: 'pedido-2', cpf, claims })
-  tell(
-    again.replayed
-      ? say`Repeating the id gave the recorded result, and no request was sent.`
-      : say`Repeating the id gave a second call.`,
-  )
+  if (again.replayed) tell(say`Repeating the id gave the recorded result, and no request was sent.`)
 }
 
 async function walkSubscriptions({ averba, services, clock, say, tell }: Demo): Promise<void> {

@@ -24,11 +24,10 @@ export const doctorCommand = defineCommand({
   async run(terminal, { deep: isDeep, token, ...source }) {
     checkSource(source)
     const { config, store } = source
+    const onProgress = createProgress(terminal)
     if (store !== undefined) {
-      rejectOptions({ '--token': token || undefined }, option => ({
-        ...{ cannot: `Cannot use ${option} with --store`, hint: `It is for: averba doctor --config <file> ${option}` },
-      }))
-      const onProgress = createProgress(terminal)
+      const hint = 'It is for: averba doctor --config <file> --token'
+      rejectOptions({ '--token': token || undefined }, option => `Cannot use ${option} with --store`, hint)
       const result = await diagnoseStore({ ...readLogOptions(store, source), isDeep, onProgress })
       return {
         result,
@@ -37,7 +36,7 @@ export const doctorCommand = defineCommand({
       }
     }
     const examining = loadConfig(config ?? defaultConfig).then(
-      options => examine(options, { token, isDeep }),
+      options => examine(options, { token, isDeep, onProgress }),
       toFailedExamination,
     )
     const { ok, checks, store: found } = await examining

@@ -1,4 +1,4 @@
-import { type Averba, AverbaError, type ErasureReceipt, type PartKind } from '../../index.ts'
+import { AverbaError, type ErasureReceipt, type PartKind } from '../../index.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import type { Say } from '../language.ts'
 import { sourceOptions, withLog } from '../load-config.ts'
@@ -35,12 +35,15 @@ export const eraseCommand = defineCommand({
     'While a denial or revocation of the person has not been made, it is refused without --give-up-ends.\n' +
     'Exit codes: 0 complete, 1 not done, or not complete yet.',
   async run(terminal, { actor, requester, legalBasis, backupsKept, giveUpEnds, subject, keep: kinds, ...source }) {
-    if (source.store === undefined)
-      rejectOptions({ '--backups-kept': backupsKept }, option => ({
-        ...{ cannot: `Cannot use ${option} without --store`, hint: 'The configuration has it: backupRetentionDays' },
-      }))
+    const kept = source.store === undefined ? backupsKept : undefined
+    const hint = 'The configuration has it: backupRetentionDays'
+    rejectOptions({ '--backups-kept': kept }, option => `Cannot use ${option} without --store`, hint)
     const selector = await readSubject(terminal, subject)
-    if ('cpf' in selector && selector.cpf === '') throw new AverbaError('INVALID_INPUT', noSubject)
+    if ('cpf' in selector && selector.cpf === '')
+      throw new AverbaError(
+        'INVALID_INPUT',
+        'Cannot erase without a subject: give --subject, or a CPF on standard input',
+      )
     const keep = kinds as readonly PartKind[] | undefined // Checked by the API.
     const request = {
       ...readActor(actor),
@@ -50,8 +53,9 @@ export const eraseCommand = defineCommand({
       ...(giveUpEnds && { givesUpEnds: true }),
     }
     const retention = backupsKept !== undefined && { backupRetentionDays: backupsKept }
-    const work = ({ subjects }: Averba) => subjects.erase(selector, request)
-    const result = await withLog(terminal, source, work, { ...retention })
+    const result = await withLog(terminal, source, ({ subjects }) => subjects.erase(selector, request), {
+      ...retention,
+    })
     return {
       result,
       lines: formatReceipt(terminal.say, result, requester),
@@ -59,8 +63,6 @@ export const eraseCommand = defineCommand({
     }
   },
 })
-
-const noSubject = 'Cannot erase without a subject: give --subject, or a CPF on standard input'
 
 function* formatReceipt(say: Say, receipt: ErasureReceipt, requester: string): Iterable<string> {
   const { subject, erasedAt, keeps, destroyed, completed, epochsDestroyedAt } = receipt

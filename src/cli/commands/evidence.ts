@@ -1,8 +1,7 @@
 import { AverbaError, exportBundle, proveRecorded } from '../../index.ts'
-import { defineCommand, exitCodes } from '../command.ts'
+import { defineCommand } from '../command.ts'
 import { findLog, sourceOptions, withLog } from '../load-config.ts'
 import { writeNewFile } from '../new-file.ts'
-import { printLine } from '../output.ts'
 import { createProgress } from '../progress.ts'
 
 export const exportCommand = defineCommand({
@@ -43,7 +42,7 @@ export const proveCommand = defineCommand({
   notes:
     'Verify it with averba verify <file> --key <line>. The file of a disclosure can be read only by you, since it ' +
     'opens personal data; the log records who disclosed it and for what purpose.\nExit codes: 0 done, 1 not done.',
-  async run(terminal, { out, disclose, json, actor, purpose, ...source }, which) {
+  async run(terminal, { out, disclose, actor, purpose, ...source }, which) {
     const event = /^\d{1,15}$/.test(which) ? Number(which) : which
     const make = async () => {
       if (!disclose) return proveRecorded({ ...(await findLog(source)), event })
@@ -58,10 +57,8 @@ export const proveCommand = defineCommand({
     const proof = await (out === undefined ? make() : writeNewFile(out, disclose ? 0o600 : 0o666, make))
     const { say } = terminal
     const what = disclose ? 'disclosure' : 'proof'
-    if (json)
-      printLine(terminal, JSON.stringify({ event: which, [what]: proof, ...(out !== undefined && { file: out }) }))
-    else if (out === undefined) terminal.stdout.write(proof)
-    else printLine(terminal, disclose ? say`${out}: the disclosure of ${which}` : say`${out}: the proof of ${which}`)
-    return exitCodes.done
+    const result = { event: which, [what]: proof, ...(out !== undefined && { file: out }) }
+    if (out === undefined) return { result, lines: proof.trimEnd().split('\n') }
+    return { result, lines: [disclose ? say`${out}: the disclosure of ${which}` : say`${out}: the proof of ${which}`] }
   },
 })

@@ -30,10 +30,9 @@ export const logCommand = defineCommand({
   example: 'averba log --kind subscription --follow',
   notes: 'Exit codes: 0 printed, or stopped by a signal, 1 not printed.',
   async run(terminal, { follow, after, limit, type, kind, stream, json, ...source }) {
+    const hint = 'Events in between would be left out'
     if (follow && after !== undefined)
-      rejectOptions({ '--limit': limit }, option => ({
-        ...{ cannot: `Cannot use ${option} with --after and --follow`, hint: 'Events in between would be left out' },
-      }))
+      rejectOptions({ '--limit': limit }, option => `Cannot use ${option} with --after and --follow`, hint)
     const types = type as (keyof Events)[] | undefined // Checked by the API.
     const filter = { ...(types && { types }), ...(kind && { kind }), ...(stream && { stream }) }
     let printed = 0

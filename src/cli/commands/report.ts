@@ -15,6 +15,7 @@ import { lookInto, sourceOptions, withLog } from '../load-config.ts'
 import { writeNewFile } from '../new-file.ts'
 import { cpfNote, readReveal, readSubject, rejectOptions, revealOptions, subjectOption } from '../options.ts'
 import { printError } from '../output.ts'
+import { createProgress } from '../progress.ts'
 
 export const reportCommand = defineCommand({
   usage: 'report',
@@ -53,11 +54,12 @@ export const reportCommand = defineCommand({
     const unused = processing
       ? { '--subject': subject, '--consent': options.consent, ...ofPerson, ...ofConsent }
       : { ...ofPeriod, ...ofStream, ...(options.consent === undefined ? ofConsent : ofPerson) }
-    rejectOptions(unused, option => ({
-      ...{ cannot: `Cannot use ${option} in this report`, hint: 'averba report --help says what each report takes' },
-    }))
+    const hint = 'averba report --help says what each report takes'
+    rejectOptions(unused, option => `Cannot use ${option} in this report`, hint)
     const reveal = readReveal(options)
-    const page: PageOptions = { format: html ? 'html' : 'json', ...(language && { language }) }
+    const progress = createProgress(terminal)
+    const onProgress = (position: number, end: number) => progress('report', position, end)
+    const page: PageOptions = { format: html ? 'html' : 'json', ...(language && { language }), onProgress }
     const selector = processing || isStream ? undefined : await readSubject(terminal, subject)
     const write = async (averba: Averba) => {
       if (!processing) return reportOn(averba, selector, options, { ...page, ...(reveal && { reveal }) })

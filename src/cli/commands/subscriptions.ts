@@ -7,7 +7,7 @@ import type { Say } from '../language.ts'
 import { configOption, lookInto, sourceOptions, withConfigured } from '../load-config.ts'
 import { actorOption, readActor } from '../options.ts'
 import { codeOfAll, describeOutcome, endOf } from '../outcome.ts'
-import { formatInstant, formatUntil, type Line, printLine } from '../output.ts'
+import { formatInstant, formatUntil, type Line } from '../output.ts'
 import { formatTable, type Row } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -118,25 +118,22 @@ export const failuresCommand = defineCommand({
   },
   example: 'averba failures --day 2026-11-20 --recover',
   notes: 'Exit codes: 0 the records were read, 1 they were not.',
-  async run(terminal, { config, day, recover, json }) {
+  async run(terminal, { config, day, recover }) {
     const { say } = terminal
-    await withConfigured(terminal, config, async ({ subscriptions }) => {
+    const failures = await withConfigured(terminal, config, async ({ subscriptions }) => {
       const found = subscriptions.failures({ recover, ...(day !== undefined && { day }) })
-      const withoutContent = ({ conteudo: _, ...each }: Failure) => each
-      if (json) return printLine(terminal, JSON.stringify({ failures: (await found).map(withoutContent) }))
-      let count = 0
-      for await (const each of found) {
-        printLine(terminal, formatFailure(say, each))
-        count += 1
-      }
-      printLine(terminal, count === 0 ? say`No delivery failed.` : `${say.count(count, 'failed delivery')}.`)
+      return Array.fromAsync(found, ({ conteudo: _, ...each }) => each)
     })
-    return exitCodes.done
+    const count = failures.length === 0 ? say`No delivery failed.` : `${say.count(failures.length, 'failed delivery')}.`
+    return { result: { failures }, lines: [...failures.map(each => formatFailure(say, each)), count] }
   },
 })
 
 /** Formats a failure record without its content, which may be personal data. */
-function formatFailure(say: Say, { id, data, evento, descricao, notification, recovery }: Failure): string {
+function formatFailure(
+  say: Say,
+  { id, data, evento, descricao, notification, recovery }: Omit<Failure, 'conteudo'>,
+): string {
   const result = recovery === null ? say`inbox not checked` : `${say.text(recovery)}: ${notification}`
   return `${data ?? say`(unreadable time)`} ${evento} ${id} ${descricao} (${result})`
 }

@@ -51,16 +51,12 @@ export const verifyCommand = defineCommand({
     if (evidence !== undefined) {
       const { config, store, keys, rootKeyFrom } = source
       const ofLog = { '--config': config, '--store': store, '--keys': keys, '--root-key-from': rootKeyFrom }
-      rejectOptions(ofLog, option => ({
-        cannot: `Cannot use ${option} with a bundle or a proof: it is for a log`,
-        hint: 'Give --key with the verifier key line of the log: a bundle is verified without its keyring',
-      }))
+      const keyHint = 'Give --key with the verifier key line of the log: a bundle is verified without its keyring'
+      rejectOptions(ofLog, each => `Cannot use ${each} with a bundle or a proof: it is for a log`, keyHint)
       const proof = readProof(evidence)
       if (proof !== undefined) {
         const hint = 'To compare a log with a checkpoint that was kept, verify the store or an export of it'
-        rejectOptions({ '--mark': mark }, option => ({
-          ...{ cannot: `Cannot verify a proof with ${option}: it is for a whole log`, hint },
-        }))
+        rejectOptions({ '--mark': mark }, each => `Cannot verify a proof with ${each}: it is for a whole log`, hint)
         return verifyProof(terminal.say, proof, parseKeyOptions(key), parseKeyOptions(witness))
       }
       if (!statSync(evidence, { throwIfNoEntry: false })?.isDirectory()) {

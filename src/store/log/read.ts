@@ -48,13 +48,14 @@ export interface PositionWindow {
 }
 
 /** Where a search begins, its direction, and how many results it needs. */
-interface SearchBounds {
+export interface SearchBounds {
   /** The position next to which it begins. By default an end of the log. */
   readonly after?: number | undefined
   readonly backward?: boolean
   readonly limit?: number
   /** Positions per statement. By default so many that reading their types takes about ten milliseconds. */
   readonly positions?: number
+  readonly onProgress?: ((position: number, end: number) => void) | undefined
 }
 
 /**
@@ -63,7 +64,7 @@ interface SearchBounds {
  */
 export async function searchLog<T>(
   reader: Pick<Connection, 'read'>,
-  { after, backward = false, limit = Number.POSITIVE_INFINITY, positions = 20_000 }: SearchBounds,
+  { after, backward = false, limit = Number.POSITIVE_INFINITY, positions = 20_000, onProgress }: SearchBounds,
   readWindow: (window: PositionWindow, limit: number) => Steps<readonly T[]>,
 ): Promise<{ found: T[]; end: number }> {
   const found: T[] = []
@@ -75,6 +76,7 @@ export async function searchLog<T>(
       return { page: yield* readWindow(window, limit - found.length), window, end }
     })
     found.push(...page)
+    onProgress?.(window.upTo, end)
     const isOver = backward ? window.above === 0 : window.upTo >= end
     if (isOver || found.length === limit) return { found, end }
     from = backward ? window.above + 1 : window.upTo

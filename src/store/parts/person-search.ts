@@ -2,7 +2,7 @@ import type { PartMark } from '../../vocabulary/message.ts'
 import { isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import { type Connection, rows } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
-import { type PositionWindow, searchLog } from '../log/read.ts'
+import { type PositionWindow, type SearchBounds, searchLog } from '../log/read.ts'
 
 /** Positions per statement of a search for a person: headers have no index, and are longer than types. */
 export const personWindow = { positions: 5_000 }
@@ -11,9 +11,10 @@ export const personWindow = { positions: 5_000 }
 export async function findStreamsNaming(
   reader: Pick<Connection, 'read'>,
   subject: string,
+  onProgress?: SearchBounds['onProgress'],
 ): Promise<{ streams: string[]; until: number }> {
   const readNames = (window: PositionWindow) => rows(eventsNaming(subject, window).select('stream.name'))
-  const { found, end } = await searchLog(reader, personWindow, readNames)
+  const { found, end } = await searchLog(reader, { ...personWindow, onProgress }, readNames)
   return { streams: [...new Set(found.map(({ name }) => name))], until: end }
 }
 

@@ -2,8 +2,16 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startServices } from '../../../src/simulation/index.ts'
 import { serviceNames } from '../../../src/vocabulary/names.ts'
-import { averba, averbaJson, expectFailure, expectJson, expectOutput } from '../../support/command-line.ts'
+import {
+  averba,
+  averbaJson,
+  expectFailure,
+  expectJson,
+  expectOutput,
+  startCommand,
+} from '../../support/command-line.ts'
 import { configFile } from '../../support/config-file.ts'
+import { makeSampleStore } from '../../support/sample-store.ts'
 import { temporaryFolder, temporaryStore } from '../../support/temporary-folder.ts'
 
 test('averba doctor checks the configuration of averba run, and its exit code shows the result', async () => {
@@ -23,6 +31,8 @@ test('averba doctor checks the configuration of averba run, and its exit code sh
   await services.close()
   const wrong = (await expectJson(1, 'doctor', ...config)).checks.filter((each: { ok: boolean }) => !each.ok)
   expect(wrong.map((each: { name: string }) => each.name)).toEqual([...serviceNames])
+  const deep = ['doctor', '--deep', '--config', configFile({ store: await makeSampleStore(30) })]
+  await startCommand(deep, { isTTY: true }).progress
   const none = await expectJson(1, 'doctor', '--config', join(temporaryFolder(), 'averba.config.ts'))
   expect(none).toMatchObject({ ok: false, checks: [{ name: 'configuration' }] })
 })

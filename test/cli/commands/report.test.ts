@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type ConsentReport, checkPageProof } from '../../../src/index.ts'
-import { averba, averbaWith, expectFailure, expectOutput } from '../../support/command-line.ts'
+import { averba, averbaWith, expectFailure, expectOutput, startCommand } from '../../support/command-line.ts'
 import { configFile } from '../../support/config-file.ts'
 import { openPage } from '../../support/open-page.ts'
 import { createReportedWorld } from '../../support/reported-world.ts'
@@ -90,6 +90,9 @@ test('the operations of a period are reported, with the period given in days', a
   const { operations, from } = JSON.parse(out)
   expect(from).toBe('2026-11-20T03:00:00.000Z')
   expect(operations.length).toBeGreaterThan(10)
+  // Both read the whole log.
+  for (const args of [`--subject ${reported.subject}`, '--processing --from 2026-11-20 --until 2026-11-21'])
+    await startCommand(['report', '--config', config, ...args.split(' ')], { isTTY: true }).progress
   await expectFailure(report('--processing', '--from', '2026-11-20'), /--until is missing\n.*--until 2026/)
 })
 
