@@ -1,18 +1,40 @@
-/** A consent manager behind Fastify: a receipt of each decision, use under a consent, probes and metrics. */
+/** A consent manager behind Fastify: receipts, use under a consent, a probe, log lines by pino, Prometheus metrics. */
 import { AverbaError, httpStatuses, openAverba, type SubjectRef, valueOf } from 'averba'
 import { startServices } from 'averba/simulation'
 import Fastify from 'fastify'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
 const services = await startServices() // yours: the options of averba init
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD art. 7, I' }
-const averba = await openAverba({ store: 'consent-manager.sqlite', ...services.options, basis })
 
-const app = Fastify({ logger: false })
-app.setErrorHandler(async (error, _, reply) => {
-  // Codes and hints of averba hold no personal data; anything else stays inside.
-  if (!(error instanceof AverbaError)) return reply.code(500).send({ code: 'INTERNAL' })
+// Fastify logs with pino. A stranger may write a CPF into an address: a line has the route's pattern instead.
+const app = Fastify({
+  logger: { serializers: { req: ({ method, routeOptions }) => ({ method, route: routeOptions.url }) } },
+})
+const averba = await openAverba({
+  ...{ store: 'consent-manager.sqlite', ...services.options, basis },
+  logger: ({ level, message, ...fields }) => app.log[level](fields, message),
+})
+
+app.setErrorHandler<Error>(async (error, { log }, reply) => {
+  // Codes and hints of averba hold no personal data; anything else may quote some, and stays inside.
+  const isOurs = error instanceof AverbaError
+  log.warn({ error: isOurs ? error.code : error.name }, 'not done')
+  if (!isOurs) return reply.code(500).send({ code: 'INTERNAL' })
   return reply.code(httpStatuses[error.code]).send({ code: error.code, hint: error.hint })
 })
+// That of Fastify logs the address.
+app.setNotFoundHandler((_, reply) => reply.code(404).send({ code: 'NOT_FOUND' }))
+
+// Under the names that they have in `averba run`, so that its alerts on them fit. No label holds personal data.
+const register = new Registry()
+const registers = [register]
+collectDefaultMetrics({ register })
+const labelNames = ['operation', 'outcome'] as const
+const attempts = new Counter({ name: 'averba_attempts_total', help: 'Ended attempts at calls.', labelNames, registers })
+averba.on('attempted', ({ operation, outcome }) => attempts.inc({ operation, outcome }))
+const ready = new Gauge({ name: 'averba_ready', help: 'Whether averba is ready for work.', registers })
+const checks = new Gauge({ name: 'averba_check_ok', help: 'Whether a check is ok.', labelNames: ['check'], registers })
 
 /** Enrols a person and reads their consents. The CPF comes in the body: addresses are logged by others. */
 app.post<{ Body: { cpf: string } }>('/subjects', async ({ body }) => {
@@ -52,10 +74,16 @@ app.get('/readyz', async (_, reply) => {
   return reply.code(ready ? 200 : 503).send({ ready, reasons })
 })
 
+app.get('/metrics', async (_, reply) => {
+  const health = await averba.health()
+  ready.set(Number(health.ready))
+  for (const { name, ok } of health.checks) checks.set({ check: name }, Number(ok))
+  return reply.type(register.contentType).send(await register.metrics())
+})
+
 const stop = new AbortController()
 const running = averba.run({ signal: stop.signal })
-const address = await app.listen({ port: 0, host: '127.0.0.1' })
-console.log(address)
+await app.listen({ port: 0, host: '127.0.0.1' }) // logs its address
 
 process.once('SIGTERM', async () => {
   await app.close()

@@ -79,11 +79,6 @@ test('the README fits on a page, and its lines of code are the example', () => {
   expect(code.trim().split('\n')).toHaveLength(15)
 })
 
-test('the lines of the page about simulation that use the kit are the example', () => {
-  const code = blocksOf('docs/simulation.md').map(block => block.code)
-  expect(code).toContain(read('examples/with-the-kit.ts'))
-})
-
 test('the lines that a page takes from a file are in it, in their order', () => {
   const taken = pages.flatMap(blocksOf).filter(({ info }) => info.includes(' of '))
   expect(taken.length).toBeGreaterThan(5)

@@ -18,17 +18,20 @@ test.each(['Node', 'Deno'])('an identity is checked once for each id, from a scr
 })
 
 test('a consent manager behind Fastify gives receipts, and uses nothing after a revocation', async () => {
-  const { next, end } = startExample('consent-manager.ts')
-  const address = await next()
+  const { next, end, output } = startExample('consent-manager.ts')
+  const lines = [await next(), await next()]
+  const [ofAverba, { msg }] = lines.map(line => JSON.parse(line))
+  expect(ofAverba).toMatchObject({ level: 30, msg: expect.stringMatching(/^a keyring was created/) })
   const call = async (path: string, init: RequestInit = {}) => {
-    const answer = await fetch(`${address}${path}`, { method: 'POST', ...init })
+    const answer = await fetch(`${msg.split(' ').at(-1)}${path}`, { method: 'POST', ...init })
     const text = await answer.text()
     return { status: answer.status, text, json: text.startsWith('{') ? JSON.parse(text) : undefined }
   }
+  const cpf = '25774435016'
   const enrol = (cpf: string) =>
     call('/subjects', { headers: { 'content-type': 'application/json' }, body: JSON.stringify({ cpf }) })
   expect(await enrol('123')).toMatchObject({ status: 400, json: { code: 'INVALID_CPF' } })
-  const { json } = await enrol('25774435016')
+  const { json } = await enrol(cpf)
   const { id } = json.consents.find((each: { status: string }) => each.status === 'ATIVO')
   const consent = `/subjects/${json.subject}/consents/${id}`
   expect((await call(`${consent}/use`)).json).toMatchObject({ effective: true })
@@ -38,10 +41,16 @@ test('a consent manager behind Fastify gives receipts, and uses nothing after a 
   expect(first).toMatchObject({ status: 200, json: { status: 'settled' } })
   expect((await call(`${consent}/revocation`, { headers })).json).toEqual(first.json)
   expect(await call(`${consent}/use`)).toMatchObject({ status: 403, json: { code: 'CONSENT_NOT_EFFECTIVE' } })
-  const receipt = await call(`${consent}/receipt`, { method: 'GET' })
-  expect(receipt.text).toContain('<html lang="pt-BR">')
+  expect((await call(`${consent}/receipt`, { method: 'GET' })).text).toContain('<html lang="pt-BR">')
   expect(await call('/readyz', { method: 'GET' })).toMatchObject({ status: 200, json: { ready: true } })
+  expect((await call(`/${cpf}`)).status).toBe(404)
+  const { text: metrics } = await call('/metrics', { method: 'GET' })
+  expect(metrics).toContain('averba_attempts_total{operation="consentService.changeStatus",outcome="settled"} 1\n')
+  expect(metrics).toMatch(/^averba_ready 1\n[\s\S]*^averba_check_ok\{check="consents"\} 1\n/m)
   await end()
+  lines.push(...(await output()))
+  expect(lines.join()).toContain('"error":"CONSENT_NOT_EFFECTIVE"')
+  expect(`${metrics}${lines}`).not.toContain(cpf)
 })
 
 /** Posts a notification as the portal does, and returns the status of the answer. */

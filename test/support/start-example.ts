@@ -22,10 +22,6 @@ export function startExample(name: string, args: readonly string[] = [], env: No
       example.kill('SIGTERM')
       expect(await once(example, 'exit')).toEqual([0, null])
     },
-    output: async () => {
-      const all: string[] = []
-      for (let line = await lines.next(); !line.done; line = await lines.next()) all.push(line.value)
-      return all
-    },
+    output: () => Array.fromAsync(lines),
   }
 }
