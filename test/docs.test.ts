@@ -118,7 +118,7 @@ test('the command lines in the pages are ones that averba takes', async () => {
     .flatMap(({ code }) => code.split(/\n| && /))
     .flatMap(line => /^(?:npx )?averba (.*?)(?: +#.*| [>|] .*)?$/.exec(line)?.[1] ?? [])
     .concat(commandsToDeploy)
-  expect(commandsToDeploy).toHaveLength(4)
+  expect(commandsToDeploy).toHaveLength(5)
   expect(lines.length).toBeGreaterThan(20)
   for (const line of lines) expect(await countStarts(line), line).toBe(1)
 })
