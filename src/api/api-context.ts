@@ -5,7 +5,7 @@ import type { Entropy } from '../runtime/entropy.ts'
 import { readPages } from '../runtime/lazy-list.ts'
 import { logPageRows, type ReadFilter } from '../store/log/read.ts'
 import type { Store } from '../store/store.ts'
-import type { RowSource } from '../store/views/view-reader.ts'
+import type { RowSource, ViewBound } from '../store/views/view-reader.ts'
 import type { ViewsHandle } from '../store/views/views-handle.ts'
 import type { ExpectedStream } from '../store/writing/append.ts'
 import type { Views } from '../views/views.ts'
@@ -73,6 +73,9 @@ export function createRows({ viewReader }: Pick<Store, 'viewReader'>) {
     /** Finds one row. All its events are in one stream, by default the one named like the key. */
     find: async <N extends keyof Views>(view: N, key: string, stream = key) =>
       (await viewReader.find(view, key, stream)) as Views[N] | undefined, // The view of this name has these rows.
+    /** Builds the rows as they were at a position or an instant. */
+    asOf: async <N extends keyof Views>(view: N, bound: ViewBound) =>
+      (await viewReader.asOf(view, bound)) as Views[N][], // The view of this name has these rows.
     /** Runs a query of a view, or computes the same rows from the events of `source`; for few rows. */
     async select<N extends keyof Views>(view: N, query: { execute(): Promise<Views[N][]> }, source: RowSource) {
       try {

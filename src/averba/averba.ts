@@ -273,7 +273,7 @@ function createTopMethods(context: ApiContext, modules: readonly Module[]) {
     viewAsOf: <N extends keyof Views>(name: N, asOf: ViewBound = {}) =>
       engine.admit(async () => {
         await checkAsOf(context, asOf)
-        return (await store.viewReader.asOf(name, asOf)) as Views[N][] // The view of this name has these rows.
+        return context.rows.asOf(name, asOf)
       }),
     on<T extends keyof Events | keyof EngineEvents>(type: T, listener: (payload: ListenerPayload<T>) => void) {
       // A handler that caused the event does not wait for its listeners. The cast: the type names the payload.

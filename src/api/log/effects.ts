@@ -17,8 +17,10 @@ import { checkKnownNames, effectStream, serviceOf } from '../../vocabulary/names
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type ApiContext, effectPages, readEvents } from '../api-context.ts'
 import { checkOneOf } from '../arguments.ts'
+import { resolveKnownAt } from '../as-of.ts'
 import { openAs } from '../events.ts'
 import { findUnreadAnswer, misunderstood, type UnreadAnswer } from '../unread-answer.ts'
+import { readPastCalls } from './past-calls.ts'
 
 /** The calls to services. Each is in the ledger until it has ended. */
 export interface Effects {
@@ -26,11 +28,12 @@ export interface Effects {
   get(id: string): Promise<CallDetail | undefined>
   /**
    * Lists the calls: all, those of one state, or those that have not ended (`open`). The oldest first, but those of a
-   * state that has ended the newest first.
+   * state that has ended the newest first. With `knownAt`, a position or an instant, as they were known then: rebuilt
+   * from the log, which has neither the attempts at readings nor why a service declined.
    *
-   * @throws {AverbaError} `INVALID_INPUT` for an unknown state
+   * @throws {AverbaError} `INVALID_INPUT` for an unknown state or a future moment
    */
-  list(filter?: { state?: EffectState | 'open' }): AsyncList<Call>
+  list(filter?: { state?: EffectState | 'open'; knownAt?: Instant | number | undefined }): AsyncList<Call>
   /**
    * Releases a parked or deferred call: it is due at once, with its attempts counted from 0. Recorded with its actor.
    *
@@ -84,21 +87,23 @@ const refusalReasons: Readonly<Record<EffectState, string>> = {
 const probedReason = 'it may have been done: a pending reading will show it'
 
 export function createEffects({ clock, engine, store, commands }: ApiContext): Effects {
-  /** Describes what calls wait for. Looks once which due calls are left to other processes. */
-  function describeWaiting(): (pending: PendingEffect) => Promise<Call> {
+  /** Describes what calls wait for, or waited for then. Looks once which due calls are left to other processes. */
+  function describeWaiting(pastMs?: number): (pending: PendingEffect) => Promise<Call> {
+    const isNow = pastMs === undefined
     let left: Promise<readonly string[]> | undefined
     const isLeft = async ({ id, type }: PendingEffect) => {
+      if (!isNow) return false
       left ??= engine.listLeftToOthers()
       return engine.classOf(type) === undefined || (await left).includes(id)
     }
     let pauses: Promise<ReadonlyMap<string, Instant>> | undefined
     return async pending => {
-      const reason = await findReason(pending, isLeft)
+      const reason = await findReason(pending, pastMs ?? clock.now(), isLeft)
       if (reason === undefined) return pending
-      if (reason === 'process') pauses ??= store.rates.pauses()
+      if (reason === 'process' && isNow) pauses ??= store.rates.pauses()
       const pausedUntil = reason === 'process' ? (await pauses)?.get(serviceOf(pending.type)) : undefined
       const until = pausedUntil ?? (reason === 'time' ? (pending.dueAt ?? null) : null)
-      const waiting = { for: pausedUntil ? 'time' : reason, until, actions: actionsFor(pending) } as const
+      const waiting = { for: pausedUntil ? 'time' : reason, until, actions: isNow ? actionsFor(pending) : [] } as const
       const isUnsaid = pausedUntil !== undefined && pending.reason === ''
       return { ...pending, waiting, ...(isUnsaid && { reason: 'its service asked for a pause' }) }
     }
@@ -106,6 +111,7 @@ export function createEffects({ clock, engine, store, commands }: ApiContext): E
 
   async function findReason(
     pending: PendingEffect,
+    now: number,
     isLeft: (pending: PendingEffect) => Promise<boolean>,
   ): Promise<Waiting['for'] | undefined> {
     const { state, type, dueAt, isDamaged } = pending
@@ -114,7 +120,7 @@ export function createEffects({ clock, engine, store, commands }: ApiContext): E
     if (state === 'started') return 'answer'
     if (state === 'parked') return 'release'
     if (state === 'unknown' && type === paidCall) return 'person'
-    if (dueAt !== undefined && fromInstant(dueAt) > clock.now()) return 'time'
+    if (dueAt !== undefined && fromInstant(dueAt) > now) return 'time'
     if (await isLeft(pending)) return 'otherProcess'
     return state === 'unknown' ? 'reading' : 'process'
   }
@@ -220,12 +226,14 @@ export function createEffects({ clock, engine, store, commands }: ApiContext): E
     },
     list: (filter = {}) =>
       lazyList(async function* () {
-        checkKnownNames(filter, ['state'], { noun: 'member', of: 'the filter' })
-        const { state } = filter
+        checkKnownNames(filter, ['state', 'knownAt'], { noun: 'member', of: 'the filter' })
+        const { state, knownAt } = filter
         if (state !== undefined) checkOneOf(state, [...effectStates, 'open'], 'state of a call')
-        const describe = describeWaiting()
         const states = state === 'open' ? openStates : state && [state]
-        for await (const page of effectPages(store, states)) yield Promise.all(page.map(describe))
+        const past = knownAt === undefined ? undefined : await resolveKnownAt({ store, clock }, knownAt)
+        const describe = describeWaiting(past && fromInstant(past.at))
+        const pages = past ? [await readPastCalls(store, past.position, states)] : effectPages(store, states)
+        for await (const page of pages) yield Promise.all(page.map(describe))
       }),
     withdraw,
     retry: (id, commandOptions) => changeState(id, 'retry', ['parked', 'deferred'], commandOptions),

@@ -11,6 +11,7 @@ import type { Instant, Json } from '../../vocabulary/message.ts'
 import { checkKnownNames, portalStream, streamOf } from '../../vocabulary/names.ts'
 import { type CommandOptions, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
 import { type ApiContext, findStream } from '../api-context.ts'
+import { resolveKnownAt } from '../as-of.ts'
 import { type ListedAtPortal, ofType, requireAs } from '../events.ts'
 import type { DueItem, Figures } from '../module.ts'
 import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
@@ -54,8 +55,13 @@ export interface Subscriptions extends Failures {
    * declared: plan and apply first
    */
   rotate(evento: string, commandOptions?: CommandOptions): Promise<Outcome<Subscription>>
-  /** Our subscriptions as last known, the oldest first; with `inactive`, the deleted ones too. */
-  list(options?: { inactive?: boolean }): AsyncList<Subscription>
+  /**
+   * Our subscriptions, the oldest first; with `inactive`, the deleted ones too. As last known, or with `knownAt`, a
+   * position or an instant, as they were known then.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` for a future moment
+   */
+  list(options?: { inactive?: boolean; knownAt?: Instant | number | undefined }): AsyncList<Subscription>
 }
 
 interface PortalList {
@@ -167,9 +173,9 @@ export function createSubscriptions(
     return openSubscription(row)
   }
 
-  async function openSubscription(row: SubscriptionRow): Promise<Subscription> {
+  async function openSubscription(row: SubscriptionRow, now = context.clock.now()): Promise<Subscription> {
     const reason = row.reason === null ? undefined : await store.open(row.reason)
-    return toSubscription(row, reason, context.clock.now())
+    return toSubscription(row, reason, now)
   }
 
   return {
@@ -206,10 +212,13 @@ export function createSubscriptions(
         })
       return sendChange('rotate', declared, commandOptions)
     },
-    list: ({ inactive = false } = {}) =>
+    list: ({ inactive = false, knownAt } = {}) =>
       lazyList(async function* () {
-        const wanted = (await subscriptionRows(context)).filter(row => inactive || row.state !== 'deleted')
-        yield await Promise.all(wanted.map(openSubscription)) // One page: they are few.
+        const past = knownAt === undefined ? undefined : await resolveKnownAt(context, knownAt)
+        const all = past ? await rows.asOf('subscriptions', past) : await subscriptionRows(context)
+        const wanted = all.filter(row => inactive || row.state !== 'deleted')
+        const now = past && fromInstant(past.at)
+        yield await Promise.all(wanted.map(row => openSubscription(row, now))) // One page: they are few.
       }),
     ...createFailures(context, listAtPortal),
   }
