@@ -1,16 +1,12 @@
-import { type Actor, type Averba, AverbaError, type Outcome } from '../index.ts'
+import { type Actor, type Averba, AverbaError, type CommandOptions, type Outcome } from '../index.ts'
 import { type Html, html } from '../pages/html.ts'
 import { idOfStream } from '../vocabulary/names.ts'
-import type { Page } from './page.ts'
+import type { Form, Page } from './page.ts'
 import { textOfBytes } from './row.ts'
 import { findStreamRow, requireConsent } from './stream-row.ts'
+import type { TextName } from './texts.ts'
 
-type Form = Readonly<Record<string, string>>
-
-interface By {
-  readonly actor: Actor
-  readonly commandId?: string
-}
+type By = CommandOptions & { readonly actor: Actor }
 
 /** What was shown, or how the call ended; nothing when it is simply done. */
 type Act = (averba: Averba, form: Form, by: By, page: Page) => Promise<Html | Outcome<unknown> | undefined>
@@ -25,8 +21,19 @@ function resolve(charged: boolean): Act {
     void (await validations.resolve(id, { charged, ...(note !== '' && { note }) }, by))
 }
 
+/** Opens the sealed columns of a row, after an event with who sees them and why. */
+const reveal: Act = async (averba, { stream = '', purpose = '' }, { actor }, { names }) => {
+  const found = await findStreamRow(averba, stream)
+  if (!found) throw new AverbaError('NOT_FOUND', 'Cannot reveal: the stream has no row')
+  const { row } = found
+  const opened = await averba.subjects.reveal(row, { actor, purpose })
+  const sealed = new Map(Object.entries(row))
+  const shown = Object.entries(opened).filter(([name, value]) => value !== sealed.get(name))
+  return html`<dl class="data">${shown.map(([name, value]) => html`<dt>${names.column(name)}</dt><dd><pre>${textOfBytes(value) || JSON.stringify(value, null, 2)}</pre></dd>`)}</dl>`
+}
+
 /** What the console does, by the path of the form: what it is called, and how. The log keeps each with its actor. */
-const acts: Readonly<Record<string, readonly [title: keyof Page['texts'], act: Act]>> = {
+const acts: Readonly<Record<string, readonly [title: TextName, act: Act]>> = {
   'effects/retry': ['retry', async ({ effects }, { id = '' }, by) => void (await effects.retry(id, by))],
   'effects/park': ['park', async ({ effects }, { id = '' }, by) => void (await effects.park(id, by))],
   'effects/withdraw': ['withdraw', async ({ effects }, { id = '' }, by) => void (await effects.withdraw(id, by))],
@@ -48,22 +55,6 @@ const acts: Readonly<Record<string, readonly [title: keyof Page['texts'], act: A
   'consents/withdraw-end': ['withdrawEnd', decide('withdrawEnd')],
   'subscriptions/rotate': ['rotate', ({ subscriptions }, { evento = '' }, by) => subscriptions.rotate(evento, by)],
   reveal: ['reveal', reveal],
-}
-
-/** Opens the sealed columns of a row, after an event with who sees them and why. */
-async function reveal(
-  averba: Averba,
-  { stream = '', purpose = '' }: Form,
-  { actor }: By,
-  { names }: Page,
-): Promise<Html> {
-  const found = await findStreamRow(averba, stream)
-  if (!found) throw new AverbaError('NOT_FOUND', 'Cannot reveal: the stream has no row')
-  const { row } = found
-  const opened = await averba.subjects.reveal(row, { actor, purpose })
-  const sealed = new Map(Object.entries(row))
-  const shown = Object.entries(opened).filter(([name, value]) => value !== sealed.get(name))
-  return html`<dl class="data">${shown.map(([name, value]) => html`<dt>${names.column(name)}</dt><dd><pre>${textOfBytes(value) || JSON.stringify(value, null, 2)}</pre></dd>`)}</dl>`
 }
 
 /** What an act is called; `undefined` for none. */
@@ -91,7 +82,7 @@ export async function act(page: Page, name: string, form: Form, ref: string): Pr
     )
   } catch (error) {
     if (!(error instanceof AverbaError)) throw error
-    return showError(page, error)
+    return showResult('no', texts.failed, showError(page, error))
   }
 }
 
@@ -99,7 +90,6 @@ function showResult(kind: 'yes' | 'no' | 'doubt', title: string, detail: Html | 
   return html`<div class="card ${kind}"><strong>${title}</strong> ${detail}</div>`
 }
 
-export function showError({ texts, message }: Page, { code, message: text, hint }: AverbaError): Html {
-  const help = hint !== undefined && html`<p class="soft">${message(hint)}</p>`
-  return showResult('no', texts.failed, html`${code}: ${message(text)}${help}`)
+export function showError({ message }: Page, { code, message: text, hint }: AverbaError): Html {
+  return html`${code}: ${message(text)}${hint !== undefined && html`<p class="soft">${message(hint)}</p>`}`
 }

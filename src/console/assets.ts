@@ -20,25 +20,25 @@ tr.new{background:var(--doubt-tint)}
 /** The script of the console: new events of an open log, and the slider over the log. Everything else works without. */
 export const consoleScript = `
 const everyMs = 2000
-const rows = document.getElementById('log')
+const log = document.getElementById('log')
 const live = document.querySelector('[data-live]')
 async function look() {
   if (live.checked && !document.hidden && !new URLSearchParams(location.search).has('before')) {
     const query = new URLSearchParams(location.search)
-    query.set('after', rows.dataset.last)
+    query.set('after', log.dataset.last)
     const answer = await fetch('/log/rows?' + query).catch(() => undefined)
-    if (answer && answer.ok) {
-      const made = document.createElement('tbody')
-      made.innerHTML = await answer.text()
-      const [first] = made.rows
-      if (first) rows.dataset.last = first.dataset.position
-      for (const row of made.rows) row.className = 'new'
-      rows.prepend(...made.rows)
-    }
+    const made = document.createElement('div')
+    if (answer && answer.ok) made.innerHTML = await answer.text()
+    const rows = made.querySelectorAll('tbody tr')
+    if (rows.length > 0) log.dataset.last = rows[0].cells[0].textContent
+    for (const row of rows) row.className = 'new'
+    const shown = log.querySelector('tbody')
+    if (shown) shown.prepend(...rows)
+    else if (rows.length > 0) log.replaceChildren(...made.childNodes)
   }
   setTimeout(look, everyMs)
 }
-if (rows) setTimeout(look, everyMs)
+if (log) setTimeout(look, everyMs)
 for (const slider of document.querySelectorAll('[data-known]'))
   slider.addEventListener('input', () => {
     slider.form.elements.known.value = slider.value

@@ -2,9 +2,10 @@ import type { Call, Follower, Subscription, Views } from '../index.ts'
 import { describeState } from '../pages/describe.ts'
 import { type Columns, showInstant, showTable } from '../pages/document.ts'
 import { type Html, html } from '../pages/html.ts'
+import { expiryLimit } from './overview.ts'
 import { actForm, choice, field, filterForm, knownAtForm, linkToStream, type Page, readKnownAt } from './page.ts'
-import { showHandlers } from './row.ts'
-import { takeFirst } from './stream-row.ts'
+import { showCell } from './row.ts'
+import { readPastRows, takeFirst } from './stream-row.ts'
 
 const rowsPerPage = 50
 const deletionDays = 30
@@ -15,90 +16,85 @@ interface RowList<N extends keyof Views> {
   readonly key: keyof Views[N] & string
   /** The columns that the query of the page selects by. */
   readonly equal: readonly (keyof Views[N] & string)[]
-  readonly filters: (page: Page) => readonly Html[]
+  readonly filters: readonly Html[]
   /** The columns that must not be null, by the parameter of the query that asks for it. */
   readonly notNull?: Readonly<Record<string, keyof Views[N] & string>>
-  readonly columns: (page: Page) => Columns<Views[N]>
+  /** Shows only the rows with a value up to this one in the column, the lowest first. */
+  readonly upTo?: readonly [column: keyof Views[N] & string, value: string] | undefined
+  /** What is shown of a row: columns as they are, or cells under a heading. */
+  readonly columns: readonly ((keyof Views[N] & string) | Columns<Views[N]>[number])[]
 }
 
 /** Shows one page of a list: the newest rows now, or those of a past moment. */
 async function showRows<N extends keyof Views>(page: Page, title: string, list: RowList<N>): Promise<Html> {
-  const { query, texts, labels } = page
+  const { query, texts, labels, names } = page
   const rows = await readRows(page, list)
+  const columns: Columns<Views[N]> = list.columns.map(each =>
+    typeof each === 'string' ? [names.column(each), row => showCell(page, list.view, each, row[each])] : each,
+  )
   const last = rows.length === rowsPerPage ? rows.at(-1) : undefined
   const older = new URLSearchParams(query)
   if (last) older.set('before', String(last[list.key]))
-  return html`${filterForm(page, list.filters(page))}${await knownAtForm(page)}
-${showTable(title, rows, labels, list.columns(page), { level: 1 })}
+  return html`${filterForm(page, list.filters)}${await knownAtForm(page)}
+${showTable(title, rows, labels, columns, { level: 1 })}
 ${last && html`<p><a href="?${older.toString()}">${texts.older}</a></p>`}`
 }
 
-async function readRows<N extends keyof Views>(
-  { averba, query }: Page,
-  { view, key, equal, notNull = {} }: RowList<N>,
-): Promise<Views[N][]> {
-  const wanted = equal.flatMap(column => {
-    const value = query.get(column)
-    return value === null || value === '' ? [] : [[column, value] as const]
-  })
+/** The view's name decides the rows and columns, which the types of a query cannot follow for any name. */
+async function readRows<N extends keyof Views>(page: Page, list: RowList<N>): Promise<Views[N][]> {
+  const { averba, query } = page
+  const { view, key, equal, notNull = {}, upTo } = list
+  const wanted = equal.filter(column => query.get(column))
   const present = Object.entries(notNull).flatMap(([name, column]) => (query.get(name) === '1' ? [column] : []))
   const before = query.get('before')
+  const select = async () => {
+    const { ref, table } = averba.views.dynamic
+    let rows = averba.views.selectFrom(table(view).as('rows')).selectAll()
+    for (const column of wanted) rows = rows.where(ref(column), '=', query.get(column))
+    for (const column of present) rows = rows.where(ref(column), 'is not', null)
+    if (upTo) rows = rows.where(ref(upTo[0]), '<=', upTo[1])
+    else rows = rows.orderBy(ref(key), 'desc').limit(rowsPerPage)
+    if (before !== null && !upTo) rows = rows.where(ref(key), '<', before)
+    return (await rows.execute()) as unknown as Views[N][]
+  }
   const known = readKnownAt(query)
-  if (known === undefined) return selectPage(averba.views, view, { key, wanted, present, before })
-  const past = await averba.viewAsOf(view, typeof known === 'number' ? { position: known } : { at: known })
   const isSelected = (row: Views[N]) =>
-    wanted.every(([column, value]) => row[column] === value) &&
+    wanted.every(column => row[column] === query.get(column)) &&
     present.every(column => row[column] !== null) &&
-    (before === null || String(row[key]) < before)
-  const newest = past.filter(isSelected).sort((a, b) => (String(a[key]) < String(b[key]) ? 1 : -1))
-  return newest.slice(0, rowsPerPage)
+    (!upTo || (row[upTo[0]] !== null && String(row[upTo[0]]) <= upTo[1]))
+  const place = (row: Views[N]) => `${upTo ? row[upTo[0]] : ''} ${row[key]}`
+  const all = await (known === undefined ? select() : readPastRows(averba, view, known))
+  const rows = all.filter(isSelected).sort((a, b) => (place(a) < place(b) ? -1 : 1))
+  if (!upTo) rows.reverse()
+  const from = rows.findIndex(row => row[key] === before) + 1
+  return rows.slice(from, from + rowsPerPage)
 }
 
-interface Selection {
-  readonly key: string
-  readonly wanted: readonly (readonly [string, string])[]
-  readonly present: readonly string[]
-  readonly before: string | null
-}
-
-/** The view's name decides the rows and columns, which the types of a query cannot follow for any name. */
-async function selectPage<N extends keyof Views>(
-  views: Page['averba']['views'],
-  view: N,
-  { key, wanted, present, before }: Selection,
-): Promise<Views[N][]> {
-  const { ref, table } = views.dynamic
-  let query = views.selectFrom(table(view).as('rows')).selectAll().orderBy(ref(key), 'desc').limit(rowsPerPage)
-  for (const [column, value] of wanted) query = query.where(ref(column), '=', value)
-  for (const column of present) query = query.where(ref(column), 'is not', null)
-  if (before !== null) query = query.where(ref(key), '<', before)
-  return (await query.execute()) as unknown as Views[N][]
-}
-
-export function showConsents(page: Page): Promise<Html> {
-  const { texts, labels } = page
+export async function showConsents(page: Page): Promise<Html> {
+  const { averba, query, texts, labels } = page
+  const check = (name: string, label: string) =>
+    html`<label><input type="checkbox" name="${name}" value="1"${query.get(name) === '1' && html` checked`}> ${label}</label>`
+  const until = query.get('expires') === '1' && (await expiryLimit(averba, readKnownAt(query)))
   return showRows(page, texts.consents, {
     ...{ view: 'consents', key: 'consent', equal: ['status', 'controller', 'subject'] },
-    filters: () => [
+    filters: [
       choice(page, 'status', texts.status, labels.consentStatuses),
       field(page, 'controller', texts.controller),
       field(page, 'subject', texts.subject),
-      html`<label><input type="checkbox" name="ends" value="1"${page.query.get('ends') === '1' && html` checked`}> ${texts.onlyEnds}</label>`,
+      check('expires', texts.expiring),
+      check('ends', texts.onlyEnds),
     ],
     notNull: { ends: 'end_wanted_at' },
-    columns: () => [
+    upTo: until ? ['lapses_at', until] : undefined,
+    columns: [
       [labels.consent, row => linkToStream(row.consent)],
-      [texts.status, row => labels.consentStatuses[row.status] ?? row.status],
-      [texts.knowledge, row => labels.knowledge[row.knowledge] ?? ''],
-      [texts.controller, row => row.controller],
-      [texts.expires, row => showInstant(row.expires_at, labels)],
-      [texts.endWanted, row => (row.end_wanted_at === null ? '' : showInstant(row.end_wanted_at, labels))],
+      ...(['status', 'knowledge', 'controller', 'expires_at', 'end_wanted_at'] as const),
     ],
   })
 }
 
 export function showValidations(page: Page): Promise<Html> {
-  const { texts, labels, words } = page
+  const { texts, words } = page
   const resolve = ({ id, state, charged }: Views['validations']): Html => {
     if (state !== 'inconclusive' && state !== 'resolved') return html``
     const note = [html`<label>${texts.note} <input name="note"></label>`]
@@ -117,87 +113,79 @@ export function showValidations(page: Page): Promise<Html> {
   }
   return showRows(page, texts.validations, {
     ...{ view: 'validations', key: 'validation', equal: ['state'] },
-    filters: () => [choice(page, 'state', texts.state, words.validationStates)],
-    columns: () => [
-      ['ID', row => row.id],
+    filters: [choice(page, 'state', texts.state, words.validationStates)],
+    columns: [
+      'id',
       [texts.stream, row => linkToStream(row.validation)],
       [texts.state, stateOf],
-      [texts.requested, row => showInstant(row.requested_at, labels)],
-      [texts.ended, row => showInstant(row.ended_at, labels)],
+      'requested_at',
+      'ended_at',
       [texts.act, resolve],
     ],
   })
 }
 
 export function showNotifications(page: Page): Promise<Html> {
-  const { texts, labels, words } = page
+  const { texts, words } = page
+  const acts = ({ trouble, notification: id }: Views['notifications']): Html =>
+    trouble === null
+      ? html``
+      : html`${actForm(page, 'notifications/replay', texts.replay, { id })}${actForm(page, 'notifications/skip', texts.skipNotification, { id })}`
   return showRows(page, texts.notifications, {
     ...{ view: 'notifications', key: 'notification', equal: ['state', 'evento'] },
-    filters: () => [choice(page, 'state', texts.state, words.notificationStates), field(page, 'evento', texts.event)],
-    columns: () => [
+    filters: [choice(page, 'state', texts.state, words.notificationStates), field(page, 'evento', texts.evento)],
+    columns: [
       [texts.stream, row => linkToStream(row.notification)],
-      [texts.event, row => row.evento],
-      [texts.state, row => words.notificationStates[row.state]],
-      [texts.received, row => showInstant(row.received_at, labels)],
-      [texts.copies, row => row.copies],
-      [texts.handlers, row => showHandlers(page, row.handlers)],
-      [
-        texts.act,
-        ({ trouble, notification: id }) =>
-          trouble === null
-            ? ''
-            : html`${actForm(page, 'notifications/replay', texts.replay, { id })}${actForm(page, 'notifications/skip', texts.skipNotification, { id })}`,
-      ],
+      ...(['evento', 'state', 'received_at', 'copies', 'handlers'] as const),
+      [texts.act, acts],
     ],
   })
 }
 
 export async function showSubscriptions(page: Page): Promise<Html> {
-  const { texts, labels, averba, words } = page
-  const all = await averba.subscriptions.list({ inactive: true })
+  const { texts, labels, averba, words, query } = page
+  const all = await averba.subscriptions.list({ inactive: true, knownAt: readKnownAt(query) })
   const rows = await averba.views.selectFrom('subscriptions').select(['evento', 'subscription']).execute()
   const streams = new Map(rows.map(each => [each.evento, each.subscription]))
   const forecast = ({ deletedBy, deletionAt, daysOfErrors }: Subscription): Html => {
     if (deletedBy === 'portal') return html`<strong class="bad">${texts.deletedByPortal}</strong>`
     if (deletionAt === null) return html``
-    const label = `${daysOfErrors} ${texts.errorDays}`
+    const label = `${texts.errorDays}: ${daysOfErrors}`
     return html`${showInstant(deletionAt, labels)}<br><meter min="0" max="${deletionDays}" low="15" high="22" optimum="0" value="${daysOfErrors}" aria-label="${label}"></meter> <span class="soft">${label}</span>`
   }
-  return html`${showTable(
-    texts.subscriptions,
-    all,
-    labels,
-    [
-      [texts.event, each => each.evento],
-      [texts.stream, ({ evento }) => html`${streams.has(evento) && linkToStream(streams.get(evento) ?? '')}`],
-      [texts.endpoint, each => each.endpoint],
-      [texts.state, each => words.subscriptionStates[each.state] ?? each.state],
-      [texts.health, each => words.subscriptionStates[each.health] ?? each.health],
-      [texts.deletion, forecast],
-      [texts.act, each => actForm(page, 'subscriptions/rotate', texts.rotate, { evento: each.evento })],
-    ],
-    { level: 1 },
-  )}`
+  const columns: Columns<Subscription> = [
+    [texts.evento, each => each.evento],
+    [texts.stream, ({ evento }) => html`${streams.has(evento) && linkToStream(streams.get(evento) ?? '')}`],
+    [texts.endpoint, each => each.endpoint],
+    [texts.state, each => words.subscriptionStates[each.state] ?? each.state],
+    [texts.health, each => words.subscriptionStates[each.health] ?? each.health],
+    [texts.deletion, forecast],
+    [texts.act, each => actForm(page, 'subscriptions/rotate', texts.rotate, { evento: each.evento })],
+  ]
+  return html`${await knownAtForm(page)}${showTable(texts.subscriptions, all, labels, columns, { level: 1 })}`
 }
 
 /** The calls that have not ended, or those of one state. */
 export async function showEffects(page: Page): Promise<Html> {
-  const { texts, labels, averba, query, words } = page
+  const { texts, averba, query, words } = page
   const service = query.get('service') ?? ''
-  const state = query.get('state') || 'open'
+  // The API checks it.
+  const state = (query.get('state') || 'open') as 'open'
   const isOfService = ({ type }: Call) => service === '' || type.startsWith(`${service}.`)
-  // The API checks the state.
-  const found = await takeFirst(averba.effects.list({ state: state as 'open' }), rowsPerPage + 1, isOfService)
+  const all = averba.effects.list({ state, knownAt: readKnownAt(query) })
+  const found = await takeFirst(all, rowsPerPage + 1, isOfService)
   const calls = found.slice(0, rowsPerPage)
   return html`${filterForm(page, [
     choice(page, 'state', texts.state, words.effectStates, texts.open),
     choice(page, 'service', texts.service, words.services),
-  ])}
-${showTable(
-  texts.effects,
-  calls,
-  labels,
-  [
+  ])}${await knownAtForm(page)}
+${showCalls(page, texts.effects, calls, 1)}
+${found.length > calls.length && html`<p class="soft">${texts.moreCalls}</p>`}`
+}
+
+export function showCalls(page: Page, title: string, calls: readonly Call[], level: 1 | 2): Html {
+  const { texts, labels, words } = page
+  const columns: Columns<Call> = [
     ['ID', call => html`<code>${call.id}</code>`],
     [texts.call, call => call.type],
     [texts.stream, call => linkToStream(call.stream)],
@@ -205,20 +193,19 @@ ${showTable(
     [texts.attempts, call => call.attempts],
     [texts.why, call => describeWaiting(page, call)],
     [texts.act, call => actsOn(page, call)],
-  ],
-  { level: 1 },
-)}
-${found.length > calls.length && html`<p class="soft">${texts.moreCalls}</p>`}`
+  ]
+  return showTable(title, calls, labels, columns, { level })
 }
 
-/** Why a call waits, and until when. */
-export function describeWaiting({ words, labels, message, commands }: Page, { waiting, ...call }: Call): Html {
-  const reason = message(call.reason)
-  if (!waiting) return html`${reason}`
-  return html`${commands(words.waitings[waiting.for])} ${waiting.until !== null && showInstant(waiting.until, labels)}${reason !== '' && html`<div class="soft">${reason}</div>`}`
+/** Why a call waits, and until when. What its state or its reason says is not said again. */
+function describeWaiting({ words, labels, message, commands }: Page, { waiting, ...call }: Call): Html {
+  const reason = call.state === 'cancelled' ? '' : message(call.reason)
+  const said = waiting ? commands(words.waitings[waiting.for]) : ''
+  if (!waiting || reason.startsWith(said)) return html`${reason}`
+  return html`${said} ${waiting.until !== null && showInstant(waiting.until, labels)}${reason !== '' && html`<div class="soft">${reason}</div>`}`
 }
 
-export function actsOn(page: Page, { id, waiting }: Call): Html {
+function actsOn(page: Page, { id, waiting }: Call): Html {
   const { texts } = page
   const acts = (['retry', 'park', 'withdraw'] as const).filter(act => waiting?.actions.includes(act))
   // A doubtful paid call: what the person found out is entered there.
@@ -230,7 +217,8 @@ export function actsOn(page: Page, { id, waiting }: Call): Html {
 export async function showFollowers(page: Page): Promise<Html> {
   const { texts, labels, averba, words } = page
   const state = ({ isParked, attempts, reason, dueAt }: Follower): Html => {
-    if (isParked) return html`<strong class="bad">${texts.parkedFollower}</strong> <div class="soft">${reason}</div>`
+    if (isParked)
+      return html`<strong class="bad">${words.handlerStates.parked}</strong> <div class="soft">${reason}</div>`
     if (attempts === 0) return html`${texts.good}`
     const until = html`${words.waitings.time} ${showInstant(dueAt, labels)}`
     return html`${words.handlerStates.failing}, ${until} <div class="soft">${reason}</div>`
@@ -239,16 +227,11 @@ export async function showFollowers(page: Page): Promise<Html> {
     if (!isParked) return html``
     return html`${actForm(page, 'followers/retry', texts.retry, { name })}${actForm(page, 'followers/skip', texts.skipEvent, { name })}`
   }
-  return showTable(
-    texts.followers,
-    await averba.log.followers(),
-    labels,
-    [
-      [texts.name, each => each.name],
-      [texts.position, each => each.position],
-      [texts.state, state],
-      [texts.act, acts],
-    ],
-    { level: 1 },
-  )
+  const columns: Columns<Follower> = [
+    [texts.name, each => each.name],
+    [texts.position, each => each.position],
+    [texts.state, state],
+    [texts.act, acts],
+  ]
+  return showTable(texts.followers, await averba.log.followers(), labels, columns, { level: 1, note: texts.ofNow })
 }

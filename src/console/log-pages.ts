@@ -1,48 +1,48 @@
-import type { Events, Recorded, Verdict, Views } from '../index.ts'
+import type { Events, Recorded, Views } from '../index.ts'
 import { describeEvent } from '../pages/describe.ts'
 import { type Columns, nameActor, showInstant, showTable } from '../pages/document.ts'
 import { type Html, html } from '../pages/html.ts'
-import { machineNames } from './chart.ts'
 import { choice, field, filterForm, linkToStream, type Page, readKnownAt } from './page.ts'
 import { showCell } from './row.ts'
-import { takeFirst } from './stream-row.ts'
+import { readPastRows, takeFirst } from './stream-row.ts'
 
 const rowsPerPage = 50
 
 /** The log, the newest events first, with filters; new events appear at the top while it is open. */
 export async function showLog(page: Page): Promise<Html> {
-  const { texts, names, query, labels, averba } = page
+  const { texts, names, query, averba } = page
   // What the filter leaves out is not read again.
   const position = await averba.log.end()
   const events = await readLog(page)
   const last = events.length === rowsPerPage ? events.at(-1) : undefined
   const older = new URLSearchParams(query)
   if (last) older.set('before', String(last.position))
-  const machines = [...(await machineNames()), 'log'].sort()
-  const kinds = Object.fromEntries(machines.map(kind => [kind, names.kinds[kind] ?? kind]))
   const filter = filterForm(page, [
-    choice(page, 'kind', texts.kind, kinds),
+    choice(page, 'kind', texts.kind, names.kinds),
     field(page, 'type', texts.type),
     field(page, 'stream', texts.stream),
   ])
   return html`${filter}
 <p><label><input type="checkbox" data-live checked> ${texts.live}</label></p>
-<div class="scroll" role="region" aria-label="${texts.log}" tabindex="0"><table>
-<thead><tr>${[texts.position, texts.at, texts.stream, texts.type, texts.words].map(each => html`<th scope="col">${each}</th>`)}</tr></thead>
-<tbody id="log" data-last="${position}">${showLogRows(page, events)}</tbody></table></div>
-${events.length === 0 && html`<p class="none">${labels.nothing}</p>`}
+<div id="log" data-last="${position}">${showLogRows(page, events)}</div>
 ${last && html`<p><a href="?${older.toString()}">${texts.older}</a></p>`}`
 }
 
 export function showLogRows({ words, labels, texts, message }: Page, events: readonly Recorded[]): Html {
-  const cell = (name: string, value: Html | string | number) => html`<td data-label="${name}"><div>${value}</div></td>`
-  return html`${events.map(event => {
-    const { position, at, stream, type, actor, anomaly } = event
+  const describe = (event: Recorded) => {
+    const { actor, anomaly } = event
     const by = actor && html` <span class="soft">${labels.by} ${nameActor(actor, labels)}</span>`
     const strange = anomaly !== undefined && html` <strong>${labels.anomaly}: ${message(anomaly)}</strong>`
-    return html`<tr data-position="${position}">${cell(texts.position, position)}${cell(texts.at, showInstant(at, labels))}${cell(texts.stream, linkToStream(stream))}${cell(texts.type, html`<code>${type}</code>`)}${cell(texts.words, html`${describeEvent(event, words)}${by}${strange}`)}</tr>
-`
-  })}`
+    return html`${describeEvent(event, words)}${by}${strange}`
+  }
+  const columns: Columns<Recorded> = [
+    [texts.position, event => event.position],
+    [texts.when, event => showInstant(event.at, labels)],
+    [texts.stream, event => linkToStream(event.stream)],
+    [texts.type, event => html`<code>${event.type}</code>`],
+    [texts.words, describe],
+  ]
+  return showTable(texts.log, events, labels, columns, { level: 1 })
 }
 
 /** The events that the query selects, with `after` those that came since. The newest first. */
@@ -89,48 +89,38 @@ export async function showComparison(page: Page): Promise<Html> {
 }
 
 async function changesIn(page: Page, view: keyof Views) {
+  const { added, removed, changed } = page.texts
   const [a, b] = [await rowsAt(page, view, 'a'), await rowsAt(page, view, 'b')]
-  const keys = [...new Set([...a.keys(), ...b.keys()])]
-  return keys.flatMap(key => changesOf(key, a.get(key), b.get(key), page.texts).map(each => ({ ...each, view })))
+  return [...new Set([...a.keys(), ...b.keys()])].flatMap(key => {
+    const [before, after] = [a.get(key), b.get(key)]
+    if (!before || !after) return [{ view, key, what: before ? removed : added, column: '', before: null, after: null }]
+    const columns = [...after.keys()].filter(column => before.get(column) !== after.get(column))
+    return columns.map(column => ({
+      view,
+      key,
+      what: changed,
+      column,
+      before: before.get(column),
+      after: after.get(column),
+    }))
+  })
 }
 
-type RowByKey = ReadonlyMap<string, Readonly<Record<string, unknown>>>
-
-async function rowsAt({ averba, query }: Page, view: keyof Views, name: string): Promise<RowByKey> {
+async function rowsAt({ averba, query }: Page, view: keyof Views, name: string) {
   const known = readKnownAt(query, name) ?? (await averba.log.end())
-  const rows: readonly object[] = await averba.viewAsOf(
-    view,
-    typeof known === 'number' ? { position: known } : { at: known },
-  )
-  return new Map(rows.map(row => [String(Object.values(row)[0]), { ...row }]))
-}
-
-function changesOf(
-  key: string,
-  before: Readonly<Record<string, unknown>> | undefined,
-  after: Readonly<Record<string, unknown>> | undefined,
-  texts: Page['texts'],
-) {
-  if (!before || !after) {
-    const what = before ? texts.removed : texts.added
-    return [{ key, what, column: '', before: null, after: null }]
-  }
-  return Object.keys(after)
-    .filter(column => before[column] !== after[column])
-    .map(column => ({ key, what: texts.changed, column, before: before[column], after: after[column] }))
+  const rows: readonly object[] = await readPastRows(averba, view, known)
+  return new Map(rows.map(row => [String(Object.values(row)[0]), new Map<string, unknown>(Object.entries(row))]))
 }
 
 /** The result of a verification, or the offer to begin one. */
-export function showVerdict({ texts, names, message }: Page, verdict: Verdict | undefined): Html {
+export async function showVerification({ averba, query, texts, names, message }: Page): Promise<Html> {
   const form = html`<p class="soft">${texts.verifyNote}</p><form method="get" action="/verify"><input type="hidden" name="now" value="1"><button>${texts.verifyNow}</button></form>`
-  if (!verdict) return form
-  const { level, next, faults, unproven, origin, events, root } = verdict
+  if (query.get('now') !== '1') return form
+  const { level, next, faults, unproven, origin, events, root } = await averba.audit.verify()
+  const found = faults.flatMap(({ check, examples }) => examples.map(each => `${check}: ${message(each)}`))
   const list = (title: string, all: readonly string[]) =>
     all.length > 0 && html`<h2>${title}</h2><ul class="plain">${all.map(each => html`<li>${each}</li>`)}</ul>`
   return html`${form}<div class="card ${level === 'broken' ? 'no' : 'yes'}"><strong>${texts.level}: ${level}</strong> ${names.levels[level]}
 <dl class="data"><dt>${texts.log}</dt><dd><code>${origin}</code></dd><dt>${texts.events}</dt><dd>${events}</dd><dt>${texts.root}</dt><dd><code>${root}</code></dd></dl></div>
-${list(
-  texts.faults,
-  faults.flatMap(({ check, examples }) => examples.map(each => `${check}: ${message(each)}`)),
-)}${list(texts.next, next === '' ? [] : [message(next)])}${list(texts.unproven, unproven.map(message))}`
+${list(texts.faults, found)}${list(texts.next, next === '' ? [] : [message(next)])}${list(texts.unproven, unproven.map(message))}`
 }

@@ -1,9 +1,10 @@
 import type { HealthCheck, Verdict, Views } from '../index.ts'
 import { type BothLanguages, inLanguage, type Language } from '../pages/labels.ts'
 import { services } from '../pages/words.ts'
+import { type Texts, textsOf } from './texts.ts'
 
 /** What a stream is about, by the name of its machine. */
-const kinds: BothLanguages<string> = {
+const kinds = {
   budget: ['Orçamento de chamadas', 'Budget of calls'],
   certificate: ['Certificado', 'Certificate'],
   consent: ['Consentimento', 'Consent'],
@@ -18,21 +19,16 @@ const kinds: BothLanguages<string> = {
   subscription: ['Inscrição', 'Subscription'],
   token: ['Token', 'Token'],
   validation: ['Validação', 'Validation'],
-}
+} as const
 
-const checks: BothLanguages<HealthCheck['name']> = {
+const checks: BothLanguages<Exclude<HealthCheck['name'], keyof Texts> | 'times'> = {
   store: ['Arquivo ou servidor', 'File or server'],
   writing: ['Gravação', 'Writing'],
   keyring: ['Chaveiro', 'Keyring'],
   times: ['Horários', 'Times'],
   erasures: ['Eliminações', 'Erasures'],
   views: ['Visões', 'Views'],
-  effects: ['Chamadas', 'Calls'],
-  followers: ['Seguidores', 'Followers'],
-  notifications: ['Notificações', 'Notifications'],
-  consents: ['Consentimentos', 'Consents'],
   token: ['Token', 'Token'],
-  subscriptions: ['Inscrições', 'Subscriptions'],
   receiver: ['Receptor', 'Receiver'],
   certificate: ['Certificado do serviço de consentimento', 'Certificate for the consent service'],
   portalCertificate: ['Certificado do portal', 'Certificate for the portal'],
@@ -72,8 +68,8 @@ const values: BothLanguages<string> = {
 type ColumnIn<Row> = Row extends unknown ? keyof Row & string : never
 type Column = ColumnIn<Views[keyof Views]>
 
-/** What a page calls the columns of the views. */
-const columns: BothLanguages<Column> = {
+/** What a page calls the columns of the views that neither a text nor a kind of the same name names. */
+const columns: BothLanguages<Exclude<Column, keyof Texts | keyof typeof kinds> | 'awareness' | 'failures' | 'note'> = {
   again_by: ['Repetida por', 'Repeated by'],
   again_of: ['Repete', 'Repeats'],
   appeared_at: ['Consta desde', 'Listed since'],
@@ -87,12 +83,8 @@ const columns: BothLanguages<Column> = {
   changed_at: ['Mudou em', 'Changed at'],
   charged: ['Foi cobrada', 'Was charged'],
   claims: ['Dados enviados', 'Data sent'],
-  consent: ['Consentimento', 'Consent'],
   consent_lists: ['Listas de consentimentos', 'Lists of consents'],
   content: ['Conteúdo', 'Content'],
-  controller: ['Controlador', 'Controller'],
-  copies: ['Cópias', 'Copies'],
-  cpf: ['CPF', 'CPF'],
   created_at: ['Criado em', 'Created at'],
   deleted_at: ['Excluída em', 'Deleted at'],
   deleted_by: ['Excluída por', 'Deleted by'],
@@ -102,10 +94,8 @@ const columns: BothLanguages<Column> = {
   end_asked_at: ['Fim pedido por último em', 'End last requested at'],
   end_wanted_at: ['Fim pedido desde', 'End wanted since'],
   ended_at: ['Terminou em', 'Ended at'],
-  endpoint: ['Endereço', 'Endpoint'],
   enrolled_at: ['Cadastrado em', 'Enrolled at'],
   erased_at: ['Eliminado em', 'Erased at'],
-  evento: ['Evento', 'Event'],
   evento_at_portal: ['Evento no portal', 'Event at the portal'],
   expires_at: ['Expira em', 'Expires at'],
   failed_at: ['Falhou em', 'Failed at'],
@@ -114,21 +104,15 @@ const columns: BothLanguages<Column> = {
   failures: ['Falhas', 'Failures'],
   former_id: ['Identificação anterior', 'Former id'],
   generation: ['Geração', 'Generation'],
-  handlers: ['Tratadores', 'Handlers'],
-  health: ['Saúde', 'Health'],
   id: ['Identificação', 'Id'],
   is_authenticated: ['Com login', 'Logged in'],
   is_lost: ['A resposta se perdeu', 'The answer was lost'],
-  knowledge: ['O que se sabe', 'Knowledge'],
   lapses_at: ['Deixa de valer em', 'Lapses at'],
   last_failure_at: ['Última falha', 'Last failure'],
   last_success_at: ['Última entrega', 'Last delivery'],
   note: ['Anotação', 'Note'],
-  notification: ['Notificação', 'Notification'],
-  origin: ['Origem', 'Origin'],
   overdue_at: ['Atrasado a partir de', 'Overdue from'],
   read_at: ['Lido em', 'Read at'],
-  reason: ['Motivo', 'Reason'],
   received_at: ['Recebida em', 'Received at'],
   recipient_kind: ['Destinatário', 'Recipient'],
   record: ['Registro do serviço', "Service's record"],
@@ -138,20 +122,13 @@ const columns: BothLanguages<Column> = {
   requested_at: ['Pedida em', 'Requested at'],
   requests: ['Pedidos', 'Requests'],
   resolved_at: ['Apurada em', 'Resolved at'],
-  result: ['Resultado', 'Result'],
   reused_from: ['Resposta de', 'Answer of'],
   scope: ['Escopo', 'Scope'],
   secrets_are_ours: ['Com os nossos segredos', 'With our secrets'],
-  state: ['Estado', 'State'],
-  status: ['Status', 'Status'],
-  subject: ['Titular', 'Data subject'],
-  subscription: ['Inscrição', 'Subscription'],
   sync_every_ms: ['Intervalo de leitura (ms)', 'Interval of readings (ms)'],
   synced_at: ['Lista lida em', 'List read at'],
-  token: ['Token', 'Token'],
   trouble: ['Problema', 'Trouble'],
   unreadable: ['Resposta ilegível', 'Unreadable answer'],
-  validation: ['Validação', 'Validation'],
   vanished_at: ['Deixou de constar em', 'No longer listed since'],
   waits_until: ['Espera até', 'Waits until'],
 }
@@ -160,12 +137,17 @@ export type Names = ReturnType<typeof namesOf>
 
 /** What the pages call what has a name in the code: kinds of streams, checks, levels, and columns. */
 export function namesOf(language: Language) {
-  const names: Readonly<Record<string, string>> = inLanguage(columns, language)
+  const texts = textsOf(language)
+  const names: Readonly<Record<string, unknown>> = {
+    ...texts,
+    ...inLanguage(kinds, language),
+    ...inLanguage(columns, language),
+  }
   return {
-    kinds: inLanguage(kinds, language),
-    checks: inLanguage(checks, language),
+    kinds: inLanguage<string>(kinds, language),
+    checks: { ...texts, ...inLanguage(checks, language) },
     levels: inLanguage(levels, language),
-    column: (name: string) => names[name] ?? name,
+    column: (name: string) => String(names[name] ?? name),
     values: inLanguage(values, language),
   }
 }

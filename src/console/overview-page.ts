@@ -1,7 +1,7 @@
 import { showTable } from '../pages/document.ts'
 import { type Html, html } from '../pages/html.ts'
-import { countCalls, type Need, readOverview } from './overview.ts'
-import type { Page } from './page.ts'
+import { countCalls, type Need, type Overview, readOverview, readPastOverview } from './overview.ts'
+import { knownAtForm, type Page, readKnownAt, sameMoment } from './page.ts'
 
 /** The page where a need is looked into. */
 const placeOf: Readonly<Record<string, string>> = {
@@ -15,38 +15,45 @@ const placeOf: Readonly<Record<string, string>> = {
 }
 
 export async function showOverview(page: Page): Promise<Html> {
-  const { averba, texts, names, labels, words, message } = page
-  const { figures, health, expiring, subscriptions, needs } = await readOverview(averba)
-  const calls = [...countCalls(figures)]
+  const { averba, texts, words, query } = page
+  const known = readKnownAt(query)
+  const shown = known === undefined ? await readOverview(averba) : await readPastOverview(averba, known)
+  const { figures, expiring, subscriptions, needs } = shown
+  const calls = [...countCalls(figures.effects)]
   const open = calls.reduce((sum, [, count]) => sum + count, 0)
-  const states = calls.map(([state, count]) => html`<div class="soft">${count} ${words.effectStates[state]}</div>`)
+  const states = calls.map(([state, count]) => html`<div class="soft">${words.effectStates[state]} (${count})</div>`)
   const failing = subscriptions.filter(each => each.failingSince !== null).length
   const tiles: readonly (readonly [string, string | number, string, ...Html[]])[] = [
-    [texts.events, figures.position, '/log'],
+    ...('position' in figures ? ([[texts.events, figures.position, '/log']] as const) : []),
     [texts.openCalls, open, '/effects', ...states],
-    [texts.expiring, expiring, '/consents?status=ATIVO'],
+    [texts.expiring, expiring, '/consents?expires=1'],
     [texts.parkedNotifications, figures.notifications?.parked ?? '?', '/notifications?state=parked'],
-    [texts.parkedFollowers, figures.followers.parked, '/followers'],
+    ...('followers' in figures ? ([[texts.parkedFollowers, figures.followers.parked, '/followers']] as const) : []),
     [texts.failingSubscriptions, failing, '/subscriptions'],
   ]
-  return html`<ul class="tiles">${tiles.map(([name, value, to, ...more]) => html`<li><a href="${to}"><span>${name}</span> <strong>${value}</strong>${more}</a></li>`)}</ul>
+  return html`${await knownAtForm(page)}<ul class="tiles">${tiles.map(([name, value, to, ...more]) => html`<li><a href="${sameMoment(page, to)}"><span>${name}</span> <strong>${value}</strong>${more}</a></li>`)}</ul>
 <h2>${texts.needs}</h2>
-${needs.length === 0 ? html`<div class="card yes"><strong>${texts.nothingNeeded}</strong></div>` : needs.map(need => showNeed(need, page))}
+${needs.map(need => showNeed(need, page))}${'health' in shown ? showChecks(page, shown) : html`<p class="soft">${texts.ofNow}</p>`}`
+}
+
+function showChecks({ texts, names, labels, message }: Page, { health, needs }: Overview): Html {
+  return html`${needs.length === 0 && html`<div class="card yes"><strong>${texts.nothingNeeded}</strong></div>`}
 ${showTable(texts.checks, health.checks, labels, [
-  [texts.check, each => names.checks[each.name]],
+  [texts.name, each => names.checks[each.name]],
   [texts.state, each => (each.ok ? texts.good : html`<strong class="bad">${texts.wrong}</strong>`)],
   [
-    texts.found,
-    each => html`${message(each.detail)}${each.daysLeft !== undefined && ` (${each.daysLeft} ${texts.daysLeft})`}`,
+    texts.result,
+    ({ detail, daysLeft }) => message(detail) + (daysLeft === undefined ? '' : ` (${texts.daysLeft}: ${daysLeft})`),
   ],
 ])}`
 }
 
-function showNeed({ what, detail }: Need, { texts, names, message }: Page): Html {
+function showNeed({ what, detail }: Need, page: Page): Html {
+  const { texts, names, message } = page
   const place = placeOf[what]
   const told = () => {
     if (what === 'deleted') return `${detail}: ${texts.deletedByPortal}`
-    return what === 'undecided' ? `${detail} ${texts.undecided}` : `${names.checks[what]}: ${message(detail)}`
+    return what === 'undecided' ? `${texts.undecided}: ${detail}` : `${names.checks[what]}: ${message(detail)}`
   }
-  return html`<div class="card no"><strong>${told()}</strong>${place !== undefined && html` <a href="${place}">${texts.show}</a>`}</div>`
+  return html`<div class="card no"><strong>${told()}</strong>${place !== undefined && html` <a href="${sameMoment(page, place)}">${texts.show}</a>`}</div>`
 }

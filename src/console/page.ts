@@ -5,7 +5,7 @@ import type { Labels, Language } from '../pages/labels.ts'
 import type { LanguageWords } from '../pages/words.ts'
 import { readMoment } from '../vocabulary/brasilia.ts'
 import type { Names } from './names.ts'
-import type { Texts } from './texts.ts'
+import type { TextName, Texts } from './texts.ts'
 
 export interface Page {
   readonly averba: Averba
@@ -20,25 +20,13 @@ export interface Page {
   readonly words: LanguageWords
   readonly path: string
   readonly query: URLSearchParams
+  /** The paths in the menu, with the names of their titles. */
+  readonly menu: readonly (readonly [path: string, title: TextName])[]
   /** In whose name the console acts; absent while it only shows. */
   readonly actor?: string | undefined
 }
 
-const menu = [
-  ['/', 'overview'],
-  ['/effects', 'effects'],
-  ['/consents', 'consents'],
-  ['/validations', 'validations'],
-  ['/notifications', 'notifications'],
-  ['/subscriptions', 'subscriptions'],
-  ['/followers', 'followers'],
-  ['/log', 'log'],
-  ['/machines', 'machines'],
-  ['/compare', 'compare'],
-  ['/verify', 'verify'],
-] as const
-
-export function writePage({ language, texts, actor, path, query }: Page, title: string, content: Html): string {
+export function writePage({ language, texts, menu, actor, path, query }: Page, title: string, content: Html): string {
   const other = language === 'en' ? 'pt-BR' : 'en'
   const here = new URLSearchParams(query)
   here.set('lang', other)
@@ -73,14 +61,11 @@ export function linkToStream(stream: string): Html {
   return html`<a href="/stream/${encodeURIComponent(stream)}"><code>${stream}</code></a>`
 }
 
+/** Texts by name: what a form sends, or what it offers. */
+export type Form = Readonly<Record<string, string>>
+
 /** A choice among values in a form, by their names. The first, empty value selects all. */
-export function choice(
-  page: Page,
-  name: string,
-  label: string,
-  values: Readonly<Record<string, string>>,
-  all = page.texts.any,
-): Html {
+export function choice(page: Page, name: string, label: string, values: Form, all = page.texts.any): Html {
   const chosen = page.query.get(name) ?? ''
   const options = Object.entries(values).map(
     ([value, text]) => html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`,
@@ -105,13 +90,8 @@ const finalActs: ReadonlySet<string> = new Set([
 ])
 
 /** A form that acts, shown only to an operator. Its fields are sent with the ids. */
-export function actForm(
-  { actor, query, texts }: Page,
-  act: string,
-  label: string,
-  ids: Readonly<Record<string, string>>,
-  fields: readonly Html[] = [],
-): Html {
+export function actForm(page: Page, act: string, label: string, ids: Form, fields: readonly Html[] = []): Html {
+  const { actor, query, texts } = page
   // What is done is done now, not at the moment shown.
   if (actor === undefined || query.get('known')) return html``
   const isFinal = finalActs.has(act)
@@ -132,6 +112,12 @@ export function required(name: string, label: string): Html {
 export function readKnownAt(query: URLSearchParams, name = 'known'): number | string | undefined {
   const given = (query.get(name) ?? '').trim()
   return given === '' ? undefined : readMoment(given)
+}
+
+/** The address of another page at the moment that this one shows. */
+export function sameMoment({ query }: Page, to: string): string {
+  const known = query.get('known')
+  return known ? `${to}${to.includes('?') ? '&' : '?'}${new URLSearchParams({ known })}` : to
 }
 
 /** The form that shows a page as it was known at another moment: a slider over the log, and a field. */

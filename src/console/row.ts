@@ -58,10 +58,14 @@ function showTimes({ texts, labels }: Page, json: string): Html | string {
 }
 
 /** Shows the handlers of a notification, from the JSON of its row. */
-export function showHandlers({ words }: Page, json: string): Html | string {
+function showHandlers({ words, labels }: Page, json: string): Html | string {
   const all: HandlerState[] = JSON.parse(json) // As the view wrote it.
   if (all.length === 0) return ''
-  return html`${all.map(each => html`<div>${each.handler}: ${words.handlerStates[each.state]}${each.reason !== '' && html` <span class="soft">${each.reason}</span>`}</div>`)}`
+  const show = ({ handler, state, retryAt, reason }: HandlerState) => {
+    const until = retryAt !== null && html`, ${words.waitings.time} ${showInstant(retryAt, labels)}`
+    return html`<div>${handler}: ${words.handlerStates[state]}${until}${reason !== '' && html` <span class="soft">${reason}</span>`}</div>`
+  }
+  return html`${all.map(show)}`
 }
 
 function isInstant(value: unknown): value is Instant {

@@ -11,9 +11,11 @@ import { nameCommands } from '../pages/name-commands.ts'
 import { translateMessage } from '../pages/translate-message.ts'
 import { getLanguageWords } from '../pages/words.ts'
 import { readInstant } from '../vocabulary/brasilia.ts'
+import { hasCode } from '../vocabulary/errors.ts'
 import { listen } from '../vocabulary/listen.ts'
 import { act, showError, titleOf } from './acts.ts'
 import { consoleScript, consoleStyle } from './assets.ts'
+import { machineNames } from './chart.ts'
 import {
   showConsents,
   showEffects,
@@ -22,13 +24,13 @@ import {
   showSubscriptions,
   showValidations,
 } from './lists.ts'
-import { readLog, showComparison, showLog, showLogRows, showVerdict } from './log-pages.ts'
+import { readLog, showComparison, showLog, showLogRows, showVerification } from './log-pages.ts'
 import { namesOf } from './names.ts'
 import { showOverview } from './overview-page.ts'
 import { type Page, readKnownAt, writePage } from './page.ts'
 import { showMachine, showStream } from './stream-page.ts'
 import { requireConsent } from './stream-row.ts'
-import { textsOf } from './texts.ts'
+import { type TextName, textsOf } from './texts.ts'
 
 /** What a console shows, and whether it acts. */
 export interface ConsoleOptions {
@@ -56,17 +58,20 @@ const formBytesMax = 65_536
 /** Cookies are shared by all ports of a name: two consoles must not take each other's. */
 const cookieOf = (url: string) => `averba-console-${new URL(url).port}`
 
-const pages: Readonly<Record<string, readonly [title: keyof Page['texts'], show: (page: Page) => Promise<Html>]>> = {
-  '/': ['overview', showOverview],
-  '/effects': ['effects', showEffects],
-  '/consents': ['consents', showConsents],
-  '/validations': ['validations', showValidations],
-  '/notifications': ['notifications', showNotifications],
-  '/subscriptions': ['subscriptions', showSubscriptions],
-  '/followers': ['followers', showFollowers],
-  '/log': ['log', showLog],
-  '/compare': ['compare', showComparison],
-}
+/** The pages in the menu, in its order. */
+const pages: readonly (readonly [path: string, title: TextName, show: (page: Page) => Promise<Html>])[] = [
+  ['/', 'overview', showOverview],
+  ['/effects', 'effects', showEffects],
+  ['/consents', 'consents', showConsents],
+  ['/validations', 'validations', showValidations],
+  ['/notifications', 'notifications', showNotifications],
+  ['/subscriptions', 'subscriptions', showSubscriptions],
+  ['/followers', 'followers', showFollowers],
+  ['/log', 'log', showLog],
+  ['/machines', 'machines', page => showMachine(page)],
+  ['/compare', 'compare', showComparison],
+  ['/verify', 'verify', showVerification],
+]
 
 /**
  * Serves the console on loopback. Nothing is reachable without the token in its address. Pages load nothing elsewhere.
@@ -117,17 +122,16 @@ export function createApp(options: ConsoleOptions, token: string): Hono {
   })
   app.onError((error, c) => {
     const page = pageOf(c, options)
+    if (hasCode(error, 'NOT_FOUND')) return c.html(writeMissing(page, page.message(error.message)), 404)
     // Any other error is a bug, and its message may hold personal data.
-    if (!(error instanceof AverbaError)) options.onBug(error)
-    const shown =
-      error instanceof AverbaError
-        ? showError(page, error)
-        : html`<div class="card no"><strong>${page.texts.failed}</strong></div>`
-    return c.html(writePage(page, page.texts.failed, shown), error instanceof AverbaError ? 400 : 500)
+    const isKnown = error instanceof AverbaError
+    if (!isKnown) options.onBug(error)
+    const shown = html`<div class="card no">${isKnown ? showError(page, error) : page.texts.bug}</div>`
+    return c.html(writePage(page, page.texts.failed, shown), isKnown ? 400 : 500)
   })
   app.notFound(c => {
     const page = pageOf(c, options)
-    return c.html(writePage(page, page.texts.missing, html``), 404)
+    return c.html(writeMissing(page, page.texts.nothingHere), 404)
   })
   app.get('/console.css', c => c.body(consoleStyle, 200, { 'content-type': 'text/css; charset=utf-8' }))
   app.get('/console.js', c => c.body(consoleScript, 200, { 'content-type': 'text/javascript; charset=utf-8' }))
@@ -135,31 +139,29 @@ export function createApp(options: ConsoleOptions, token: string): Hono {
   return app
 }
 
+/** What is not there, and where to go on: to the same page now when it shows a past moment. */
+function writeMissing(page: Page, sentence: string): string {
+  const { path, query, texts } = page
+  const on = query.get('known') ? html`<a href="${path}">${texts.now}</a>` : html`<a href="/log">${texts.log}</a>`
+  return writePage(page, texts.missing, html`<p>${sentence}</p><p>${on}</p>`)
+}
+
 function addPages(app: Hono, options: ConsoleOptions): void {
-  for (const [path, [title, show]] of Object.entries(pages)) {
+  const get = (path: string, write: (page: Page, name: string) => Promise<string | undefined>) =>
     app.get(path, async c => {
-      const page = pageOf(c, options)
-      return c.html(writePage(page, page.texts[title], await show(page)))
+      const text = await write(pageOf(c, options), c.req.param('name') ?? '')
+      return text === undefined ? c.notFound() : c.html(text)
     })
-  }
-  app.get('/log/rows', async c => {
-    const page = pageOf(c, options)
-    return c.html(showLogRows(page, await readLog(page)).html)
-  })
-  app.get('/stream/:stream', async c => {
-    const page = pageOf(c, options)
-    const stream = c.req.param('stream')
+  for (const [path, title, show] of pages) get(path, async page => writePage(page, page.texts[title], await show(page)))
+  get('/log/rows', async page => showLogRows(page, await readLog(page)).html)
+  get('/stream/:name', async (page, stream) => {
     const kind = stream.split('-', 1)[0] ?? ''
-    return c.html(writePage(page, page.names.kinds[kind] ?? kind, await showStream(page, stream)))
+    return writePage(page, page.names.kinds[kind] ?? kind, await showStream(page, stream))
   })
-  app.get('/machines/:name?', async c => {
-    const page = pageOf(c, options)
-    return c.html(writePage(page, page.texts.machines, await showMachine(page, c.req.param('name') ?? 'consent')))
-  })
-  app.get('/verify', async c => {
-    const page = pageOf(c, options)
-    const verdict = page.query.get('now') === '1' ? await options.averba.audit.verify() : undefined
-    return c.html(writePage(page, page.texts.verify, showVerdict(page, verdict)))
+  get('/machines/:name', async (page, name) => {
+    if ((await machineNames()).includes(name))
+      return writePage(page, page.texts.machines, await showMachine(page, name))
+    return undefined
   })
   app.get('/prove', async c => {
     const { averba, query, language } = pageOf(c, options)
@@ -198,7 +200,7 @@ function pageOf(c: Context, { averba, commands = text => text, language: first, 
   if (query.has('lang')) setCookie(c, 'averba-lang', language, { sameSite: 'Strict', path: '/' })
   query.delete('lang')
   return {
-    ...{ averba, commands, language, path, query, actor },
+    ...{ averba, commands, language, path, query, actor, menu: pages.map(([to, title]) => [to, title] as const) },
     message: english => commands(nameCommands(translateMessage(english, language))),
     texts: textsOf(language),
     names: namesOf(language),

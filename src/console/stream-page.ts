@@ -2,7 +2,7 @@ import { showInstant, showTable } from '../pages/document.ts'
 import { type Html, html } from '../pages/html.ts'
 import { showTimeline, toTimelineEntry } from '../pages/show-timeline.ts'
 import { machineNames, showChart } from './chart.ts'
-import { actsOn, describeWaiting } from './lists.ts'
+import { showCalls } from './lists.ts'
 import { actForm, knownAtForm, type Page, readKnownAt, required } from './page.ts'
 import { hasSealed, showCell } from './row.ts'
 import { findStreamRow, readStream, type StreamRow } from './stream-row.ts'
@@ -15,35 +15,25 @@ export async function showStream(page: Page, stream: string): Promise<Html> {
   const known = readKnownAt(page.query)
   const { state, calls, events } = await readStream(averba, stream, eventsShown, known)
   const found = await findStreamRow(averba, stream, known === undefined ? undefined : state.position)
+  const entries = events.map(event => toTimelineEntry(event, page.words))
   return html`<p><code>${stream}</code></p>
 ${await knownAtForm(page)}
 ${found && showRow(page, stream, found)}
 ${known === undefined && showActs(page, stream, found)}
-${
-  calls.length > 0 &&
-  showTable(texts.openCalls, calls, labels, [
-    ['ID', call => html`<code>${call.id}</code>`],
-    [texts.call, call => call.type],
-    [texts.why, call => describeWaiting(page, call)],
-    [texts.act, call => actsOn(page, call)],
-  ])
-}
+${calls.length > 0 && showCalls(page, texts.openCalls, calls, 2)}
 ${stream.startsWith('consent-') && showQuestion(page, stream)}
 ${state.machine !== '' && html`<h2>${texts.chart}</h2><p class="soft">${texts.chartNote}</p>${await showChart(page, state.machine, state)}`}
 ${
   state.path.length > 0 &&
   showTable(texts.path, state.path, labels, [
     [texts.position, step => step.position],
-    [texts.at, step => showInstant(step.at, labels)],
-    [texts.event, step => step.type],
+    [texts.when, step => showInstant(step.at, labels)],
+    [texts.evento, step => step.type],
     [texts.state, step => step.states.join(', ')],
   ])
 }
 <h2>${texts.timeline}</h2>
-${showTimeline(
-  events.map(event => toTimelineEntry(event, page.words)),
-  labels,
-)}`
+${showTimeline(entries, labels)}`
 }
 
 /** The columns of a row that say something. What is sealed can be revealed. */
@@ -80,7 +70,7 @@ function showQuestion({ texts }: Page, stream: string): Html {
 <label>${texts.knownAt} <input name="known"></label><button>${texts.download}</button></form>`
 }
 
-export async function showMachine(page: Page, name: string): Promise<Html> {
+export async function showMachine(page: Page, name = 'consent'): Promise<Html> {
   return html`<p>${(await machineNames()).map(each => html`<a href="/machines/${each}"${each === name && html` aria-current="page"`}>${each}</a> `)}</p>
 ${await showChart(page, name)}`
 }

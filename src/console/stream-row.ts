@@ -15,21 +15,17 @@ export async function findStreamRow(averba: Averba, stream: string, position?: n
   const view = streamViews.find(each => each === `${kind}s`)
   if (!view) return undefined
   const key = view === 'subjects' ? idOfStream(stream) : stream
-  const row = await findRow(averba, { view, kind, key, position })
+  const { ref, table } = averba.views.dynamic
+  const now = averba.views.selectFrom(table(view).as('rows')).selectAll().where(ref(kind), '=', key)
+  const rows: readonly object[] =
+    position === undefined ? await now.execute() : await readPastRows(averba, view, position)
+  const row = rows.find(each => new Map(Object.entries(each)).get(kind) === key)
   return row && ({ view, row } as StreamRow) // The view of this name has these rows.
 }
 
-async function findRow(
-  averba: Averba,
-  { view, kind, key, position }: { view: StreamView; kind: string; key: string; position: number | undefined },
-): Promise<object | undefined> {
-  if (position !== undefined) {
-    const past: readonly object[] = await averba.viewAsOf(view, { position })
-    return past.find(row => Object.entries(row).some(([name, value]) => name === kind && value === key))
-  }
-  const { ref, table } = averba.views.dynamic
-  const rows = averba.views.selectFrom(table(view).as('rows')).selectAll()
-  return rows.where(ref(kind), '=', key).executeTakeFirst()
+/** Reads the rows of a view as they were known at a position or an instant. */
+export function readPastRows<N extends keyof Views>(averba: Averba, view: N, knownAt: number | string) {
+  return averba.viewAsOf(view, typeof knownAt === 'number' ? { position: knownAt } : { at: knownAt })
 }
 
 /** Finds the consent of a stream, whose name may lack its kind. */

@@ -1,21 +1,16 @@
-import { type BothLanguages, inLanguage, type Language } from '../pages/labels.ts'
+import { type BothLanguages, inLanguage, type Language, labelsOf } from '../pages/labels.ts'
 
 const texts = {
   title: ['Console do averba', 'averba console'],
   skip: ['Ir ao conteúdo', 'Skip to the content'],
   overview: ['Visão geral', 'Overview'],
-  consents: ['Consentimentos', 'Consents'],
   awareness: ['Ciências de tratamento', 'Awareness records'],
-  subjects: ['Titulares', 'Data subjects'],
   tokens: ['Tokens', 'Tokens'],
   failures: ['Registros de falha', 'Failure records'],
   logins: ['Logins', 'Logins'],
-  validations: ['Validações', 'Validations'],
-  notifications: ['Notificações', 'Notifications'],
   subscriptions: ['Inscrições', 'Subscriptions'],
   effects: ['Chamadas', 'Calls'],
   followers: ['Seguidores', 'Followers'],
-  log: ['Registro', 'Log'],
   machines: ['Máquinas', 'Machines'],
   compare: ['Comparar', 'Compare'],
   verify: ['Verificar', 'Verify'],
@@ -23,7 +18,6 @@ const texts = {
   times: ['Horários de Brasília', 'Times in Brasilia'],
   confirm: ['Confirmar', 'Confirm'],
   noResult: ['sem resultado: recusada, ou não enviada', 'no result: declined, or not sent'],
-  parkedFollower: ['suspenso', 'parked'],
   back: ['Voltar', 'Back'],
   readOnly: ['Somente leitura', 'Read-only'],
   operating: ['Operação: cada ato fica no registro, em nome de', 'Operating: the log keeps each act, in the name of'],
@@ -31,10 +25,8 @@ const texts = {
   needs: ['O que precisa de uma pessoa', 'What needs a person'],
   nothingNeeded: ['Nada exige ação.', 'Nothing needs a person.'],
   deletedByPortal: ['o portal excluiu a inscrição', 'the portal deleted the subscription'],
-  undecided: ['em dúvida: validações talvez pagas', 'in doubt: validations that may have been paid'],
+  undecided: ['Validações em dúvida, talvez pagas', 'Validations in doubt that may have been paid'],
   checks: ['Verificações', 'Checks'],
-  check: ['Verificação', 'Check'],
-  found: ['Resultado', 'Found'],
   good: ['em ordem', 'ok'],
   wrong: ['PROBLEMA', 'WRONG'],
   daysLeft: ['dias restantes', 'days left'],
@@ -52,30 +44,18 @@ const texts = {
   stream: ['Fluxo', 'Stream'],
   service: ['Serviço', 'Service'],
   attempts: ['Tentativas', 'Attempts'],
-  status: ['Status', 'Status'],
   knowledge: ['O que se sabe', 'Knowledge'],
-  controller: ['Controlador', 'Controller'],
-  subject: ['Titular', 'Data subject'],
-  expires: ['Expira', 'Expires'],
-  endWanted: ['Fim pedido desde', 'End wanted since'],
   onlyEnds: ['só com fim pedido e não feito', 'only those whose end is wanted and not made'],
-  event: ['Evento', 'Event'],
-  received: ['Recebida', 'Received'],
-  copies: ['Cópias', 'Copies'],
-  handlers: ['Tratadores', 'Handlers'],
+  evento: ['Evento', 'Event'],
   health: ['Saúde', 'Health'],
   endpoint: ['Endereço', 'Endpoint'],
-  requested: ['Pedida', 'Requested'],
-  ended: ['Terminou', 'Ended'],
   name: ['Nome', 'Name'],
   position: ['Posição', 'Position'],
-  at: ['Quando', 'When'],
   type: ['Tipo', 'Type'],
-  kind: ['Espécie', 'Kind'],
   words: ['O que houve', 'What happened'],
   any: ['todos', 'all'],
   filter: ['Filtrar', 'Filter'],
-  older: ['Mais antigos', 'Older'],
+  older: ['Mais', 'More'],
   moreCalls: ['Há mais chamadas: filtre por estado ou serviço.', 'There are more calls: filter by state or service.'],
   live: ['Ao vivo', 'Live'],
   knownAt: ['Como se sabia na posição ou no instante', 'As known at the position or instant'],
@@ -85,12 +65,8 @@ const texts = {
   open: ['em aberto', 'open'],
   pastNote: ['Situação passada, refeita a partir do registro.', 'A past state, rebuilt from the log.'],
   chart: ['Máquina de estados', 'State machine'],
-  chartNote: [
-    'Os estados em destaque estão ativos; os percorridos têm borda cheia. Cada linha é um evento e para onde leva.',
-    'Highlighted states are active; those on the path have a solid border. Each line is an event and where it leads.',
-  ],
+  chartNote: ['Em destaque: ativos. Borda cheia: percorridos.', 'Highlighted: active. Solid border: on the path.'],
   path: ['Caminho percorrido', 'Path'],
-  timeline: ['Linha do tempo', 'Timeline'],
   recorded: ['Última situação conhecida', 'Latest known state'],
   standing: ['Valia em um instante?', 'Was it valid at an instant?'],
   validAt: ['Valia em', 'Valid at'],
@@ -100,7 +76,6 @@ const texts = {
   ],
   reveal: ['Revelar dados pessoais', 'Reveal personal data'],
   sealed: ['lacrado', 'sealed'],
-  purpose: ['Finalidade', 'Purpose'],
   reason: ['Motivo', 'Reason'],
   view: ['Visão', 'View'],
   before: ['Antes', 'Before'],
@@ -112,10 +87,7 @@ const texts = {
   equal: ['Nada mudou.', 'Nothing changed.'],
   column: ['Coluna', 'Column'],
   verifyNow: ['Verificar agora', 'Verify now'],
-  verifyNote: [
-    'Confere assinaturas, árvore, partes, decisões e visões do registro inteiro: pode demorar.',
-    'Checks signatures, tree, parts, decisions and views of the whole log: it may take a while.',
-  ],
+  verifyNote: ['Confere o registro inteiro: pode demorar.', 'Checks the whole log: it may take a while.'],
   level: ['Nível', 'Level'],
   root: ['Raiz da árvore', 'Root of the tree'],
   next: ['Para o próximo nível', 'For the next level'],
@@ -128,6 +100,9 @@ const texts = {
     'Recorded, and not known yet: a process that runs continues it.',
   ],
   missing: ['Não encontrado.', 'Not found.'],
+  nothingHere: ['Nada deste registro tem este endereço.', 'Nothing of this log has this address.'],
+  bug: ['Um erro do averba: o terminal do console o mostra.', 'A bug in averba: the terminal of the console shows it.'],
+  ofNow: ['Verificações e seguidores são sempre os de agora.', 'Checks and followers are always those of now.'],
   retry: ['Liberar', 'Release'],
   park: ['Suspender', 'Park'],
   withdraw: ['Desistir', 'Give up'],
@@ -145,8 +120,11 @@ const texts = {
 } as const
 
 export type Texts = ReturnType<typeof textsOf>
+/** The texts that are only one text, by their names. */
+export type TextName = { [K in keyof Texts]: Texts[K] extends string ? K : never }[keyof Texts]
 
+/** The texts of the pages: what the reports say too is said in their words. */
 export function textsOf(language: Language) {
-  const all: BothLanguages<keyof typeof texts> = texts
-  return inLanguage(all, language)
+  const own: BothLanguages<keyof typeof texts> = texts
+  return { ...labelsOf(language), ...inLanguage(own, language) }
 }

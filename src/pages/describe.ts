@@ -7,11 +7,13 @@ export function describeEvent({ type, data }: Pick<RecordedEvent, 'type' | 'data
   return events[name]?.(data as never) ?? words.otherEvent(type) // The text of a type takes the data of that type.
 }
 
-/** Says the state of a call. Its reason tells whether the service itself settled or declined it. */
+/** Says the state of a call. Its reason tells what cancelled it, and whether the service itself ended it. */
 export function describeState(
   { state, reason }: Pick<PendingEffect, 'state' | 'reason'>,
   { callEndings, effectStates }: LanguageWords,
 ): string {
+  const byType: Readonly<Record<string, string | undefined>> = callEndings
+  if (state === 'cancelled') return byType[reason.replace('cancelled by ', '')] ?? effectStates[state]
   const isByService = state === 'declined' ? / answered \d+$/.test(reason) : state !== 'settled' || reason === ''
   return isByService ? effectStates[state] : callEndings.ended
 }

@@ -18,9 +18,7 @@ test.each([
     expect([colorScheme, await faultsOf(page)]).toEqual([colorScheme, []])
   }
   // What is folded is open too: it must fit as well.
-  await page.evaluate(() => {
-    for (const each of document.querySelectorAll('details')) each.open = true
-  })
+  await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
   for (const width of [320, 360, 412, 1280]) {
     await page.setViewportSize({ width, height: 800 })
     expect([width, await overflowOf(page)]).toEqual([width, 0])

@@ -21,6 +21,7 @@ test('a service is said to have declined or answered a call only where it did', 
     ['declined', 'the validation service answered 422', 'declined by the service'],
     ['declined', 'it was found out', 'ended'],
     ['settled', '', 'answered'],
+    ['cancelled', 'cancelled by effect.withdrawn', 'withdrawn: it was given up, or another call replaces it'],
     ['settled', 'the consent is now ATIVO', 'ended'],
   ] as const)
     expect(describeState({ state, reason }, getLanguageWords('en'))).toBe(said)

@@ -174,8 +174,8 @@ function styleOf({ state, waiting }: Call): Line['style'] {
 
 /** Says in one line why a call waits, until when, and what a person can do; or how it ended. */
 export function describeWait(say: Say, { waiting, ...call }: Call): string {
-  const reason = say.message(call.reason)
   const words = getLanguageWords(say.language)
+  const reason = call.state === 'cancelled' ? '' : say.message(call.reason)
   if (!waiting) return [describeState(call, words), reason].filter(each => each !== '').join(': ')
   const { until, actions } = waiting
   const when = until === null ? '' : ` ${formatUntil(say, until)}`

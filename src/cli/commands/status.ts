@@ -38,7 +38,7 @@ function* formatOverview(terminal: Terminal, overview: Overview): Iterable<strin
   const { figures, health, expiring, subscriptions, needs } = overview
   const { notifications, followers } = figures
   const failing = subscriptions.filter(each => each.failingSince !== null)
-  const calls = [...countCalls(figures)].map(([state, count]) => `${count} ${state}`)
+  const calls = [...countCalls(figures.effects)].map(([state, count]) => `${count} ${state}`)
   yield formatPair(say`log`, say.count(figures.position, 'event'))
   yield formatPair(say`calls`, calls.length === 0 ? say`none open` : calls.join(', '))
   yield formatPair(say`consents`, say`${expiring} expire within ${expiringDays} days`)
