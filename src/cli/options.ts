@@ -74,22 +74,21 @@ export function rejectSelection(ids: readonly string[], filter: object): void {
   if (ids.length > 0) rejectOptions(Object.fromEntries(options), option => `Cannot use ${option} with ids`, hint)
 }
 
-/** The option of every command that a person decides on: the log keeps who. */
-export const actorOption = {
-  '--actor <ref>': {
-    text: 'who decides, such as the number of an agent: kept in clear; by default AVERBA_ACTOR',
-    isRequired: true,
-    variable: 'AVERBA_ACTOR',
-  },
+/** Who acts. The log keeps it. */
+export const actor = {
+  text: 'who acts, such as the number of an agent: kept in clear; by default AVERBA_ACTOR',
+  variable: 'AVERBA_ACTOR',
 } as const
+
+export const purpose = 'the purpose, such as the number of a request: kept in clear'
+
+/** The option of every command that a person decides on. */
+export const actorOption = { '--actor <ref>': { ...actor, isRequired: true } } as const
 
 /** The options of every command that acts on many: with `--dry-run` nobody decides anything yet. */
 export const actOptions = {
-  '--actor <ref>': {
-    text: 'who decides, such as the number of an agent: kept in clear; by default AVERBA_ACTOR; not with --dry-run',
-    variable: 'AVERBA_ACTOR',
-  },
-  '--dry-run': 'only list what it would act on',
+  '--actor <ref>': actor,
+  '--dry-run': 'only list what it would act on, without --actor',
 } as const
 
 /** Reads who acts; `undefined` when the command only lists. */
@@ -108,11 +107,8 @@ export function actorMissing(): AverbaError {
 /** The options of every command that shows personal data: the log keeps who saw it, and why. */
 export const revealOptions = {
   '--data': 'show the personal data itself, with --actor and --purpose: the log keeps who saw it',
-  '--actor <ref>': {
-    text: 'who sees it, such as the number of an agent: kept in clear; by default AVERBA_ACTOR',
-    variable: 'AVERBA_ACTOR',
-  },
-  '--purpose <text>': 'the purpose, such as the number of a request: kept in clear',
+  '--actor <ref>': actor,
+  '--purpose <text>': purpose,
 } as const
 
 /**

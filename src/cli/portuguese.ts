@@ -168,19 +168,14 @@ export const portuguese: Readonly<Record<string, string>> = {
   // Options and arguments.
   'also act: release calls, replay notifications, decide on consents, reveal data; with --actor':
     'também age: libera chamadas, trata notificações, decide consentimentos, revela dados; com --actor',
-  'in whose name it acts, kept in clear; by default AVERBA_ACTOR':
-    'em nome de quem age, guardado em claro; por padrão, AVERBA_ACTOR',
   'the port on loopback; by default a free one': 'a porta nesta máquina; por padrão, uma livre',
-  'print one JSON object with the address': 'mostra um objeto JSON com o endereço',
   'Whoever has the printed address may do what the page does: it holds a token, and is not for others.\nExit codes: 0 stopped by a signal, 1 it could not start.':
     'Quem tem o endereço mostrado pode fazer o que a página faz: ele contém um token, e não é para outros.\nCódigos de saída: 0 parado por um sinal, 1 não pôde começar.',
   'print one JSON object': 'mostra um objeto JSON',
   'print one JSON object on each line': 'mostra um objeto JSON em cada linha',
   'print one JSON object on the last line': 'mostra um objeto JSON na última linha',
-  'print one JSON object, for averba apply --plan': 'mostra um objeto JSON, para averba apply --plan',
   'print one JSON object, without the sent content, which may be personal data':
     'mostra um objeto JSON, sem o conteúdo enviado, que pode ter dados pessoais',
-  'print the receipt as one JSON object': 'mostra o recibo como um objeto JSON',
   'print their addresses as one JSON object on the first line': 'mostra os endereços como objeto JSON na 1ª linha',
   'accepted as by every command; the output is always JSON lines':
     'aceito como em todo comando; a saída é sempre em linhas JSON',
@@ -202,17 +197,11 @@ export const portuguese: Readonly<Record<string, string>> = {
     'a variável de ambiente com a nova chave raiz; por padrão, o chaveiro ganha a sua própria',
   'how many to list': 'quantos listar',
   'how many to print; by default 100, and with --after all': 'quantos mostrar; por padrão 100, e com --after todos',
-  'who decides, such as the number of an agent: kept in clear; by default AVERBA_ACTOR':
-    'quem decide, como o número de um atendente: guardado em claro; por padrão, AVERBA_ACTOR',
-  'who sees it, such as the number of an agent: kept in clear; by default AVERBA_ACTOR':
-    'quem vê, como o número de um atendente: guardado em claro; por padrão, AVERBA_ACTOR',
-  'who discloses it, such as the number of an agent: kept in clear':
-    'quem revela, como o número de um atendente: guardado em claro',
+  'who acts, such as the number of an agent: kept in clear; by default AVERBA_ACTOR':
+    'quem age, como o número de um atendente: guardado em claro; por padrão, AVERBA_ACTOR',
   'who requested it, such as the number of a request: kept in clear':
     'a pedido de quem, como o número de um pedido: guardado em claro',
   'the purpose, such as the number of a request: kept in clear': 'a finalidade, como o número do pedido: fica em claro',
-  'the purpose, such as the number of an audit: kept in clear':
-    'a finalidade, como o número de uma auditoria: guardada em claro',
   'the legal basis, such as "LGPD art. 18, VI": kept in clear': 'a base legal, como "LGPD art. 18, VI": fica em claro',
   'show the personal data itself, with --actor and --purpose: the log keeps who saw it':
     'mostra os próprios dados pessoais, com --actor e --purpose: o registro guarda quem viu',
@@ -764,7 +753,7 @@ export const portuguese: Readonly<Record<string, string>> = {
     'eliminada em {}: averba erase --store {} --subject {} --actor <ref> --requester <ref> --legal-basis <text> --backups-kept <days>',
   'in place of a log: a folder of averba export, or a proof or disclosure of one event':
     'em vez de um registro: uma pasta de averba export, ou a prova ou revelação de um evento',
-  'only list what it would act on': 'só lista aquilo em que agiria',
+  'only list what it would act on, without --actor': 'só lista aquilo em que agiria, sem --actor',
   'only this log, a file or the address of its schema on PostgreSQL, without a configuration':
     'só este registro, um arquivo ou o endereço do seu esquema no PostgreSQL, sem configuração',
   'paid again for': 'paga de novo por',
@@ -772,8 +761,6 @@ export const portuguese: Readonly<Record<string, string>> = {
   'sealed: --data shows it': 'lacrado: --data o mostra',
   subject: 'titular',
   'trace id': 'trace id',
-  'who decides, such as the number of an agent: kept in clear; by default AVERBA_ACTOR; not with --dry-run':
-    'quem decide, como o número de um atendente: guardado em claro; por padrão, AVERBA_ACTOR; não com --dry-run',
   'with --store, how many days you keep backups of it and its keyring, 30 by default; else backupRetentionDays says it':
     'com --store, por quantos dias você guarda cópias dele e do chaveiro, 30 por padrão; senão, backupRetentionDays o diz',
 }

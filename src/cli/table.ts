@@ -26,10 +26,8 @@ export function* formatTable(
     { cells: headings, style: 'bold' } as const,
     ...rows.map(each => ({ ...each, cells: each.cells.map(printable) })),
   ]
-  const lines = placeColumns(
-    headings.map((_, column) => all.map(({ cells }) => cells[column] ?? '')),
-    width,
-  )
+  const columns = headings.map((_, column) => all.map(({ cells }) => cells[column] ?? ''))
+  const lines = placeColumns(columns, width)
   for (const { cells, style } of all)
     for (const line of lines) {
       let texts = ['']
@@ -49,8 +47,11 @@ function placeColumns(columns: readonly (readonly string[])[], width: number) {
   let end = -gap.length
   for (const [column, cells] of columns.entries()) {
     const length = longestOf(cells)
+    const isFitting = (word: string) => word.length <= width - gap.length
+    // The last one is wrapped.
     const isLast = column === columns.length - 1
-    const needed = isLast ? Math.max(Math.min(lastMin, length), longestOf(wordsOf(cells, width - gap.length))) : length
+    const pieces = isLast ? cells.flatMap(cell => cell.split(' ').filter(isFitting)) : cells
+    const needed = Math.max(longestOf(pieces), Math.min(length, lastMin))
     const isBeside = column === 0 || end + gap.length + needed <= width
     const from = isBeside ? end + gap.length : gap.length
     if (isBeside && column > 0) lines.at(-1)?.push({ column, from })
@@ -77,10 +78,6 @@ export function* formatList(
 ): Iterable<Line> {
   yield* formatTable(terminal, headings, rows, none)
   if (more) yield { text: terminal.say`There are more: --limit shows them.` }
-}
-
-function wordsOf(cells: readonly string[], lengthMax: number): string[] {
-  return cells.flatMap(cell => cell.split(' ').filter(word => word.length <= lengthMax))
 }
 
 function longestOf(texts: readonly string[]): number {

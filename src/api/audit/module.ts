@@ -109,11 +109,7 @@ export function createAuditModule(context: ApiContext): Module<{ audit: Audit }>
       readProcessing(context, period, checkPageOptions(language === undefined ? {} : { language }).language),
     processingReport: (period, page) =>
       engine.admit(() =>
-        writeReport(
-          page,
-          language => gatherProcessingReport(context, period, language, page?.onProgress),
-          writeProcessingPage,
-        ),
+        writeReport(page, (...how) => gatherProcessingReport(context, period, ...how), writeProcessingPage),
       ),
   }
   return { methods: { audit } }

@@ -57,15 +57,14 @@ export interface Examination {
   readonly store?: Diagnosis
 }
 
-interface ExamineOptions extends Pick<DiagnoseOptions, 'onProgress'> {
-  readonly token?: boolean
-  readonly isDeep?: boolean
-}
-
 /** See `examine` of src/index.ts. */
 export async function examine(
   options: HostOptions,
-  { token = false, isDeep = false, onProgress }: ExamineOptions = {},
+  {
+    token = false,
+    isDeep = false,
+    onProgress,
+  }: Pick<DiagnoseOptions, 'isDeep' | 'onProgress'> & { token?: boolean } = {},
 ): Promise<Examination> {
   const { clock = systemClock, store, keys } = options
   const configuration = await runCheck('configuration', async () => {

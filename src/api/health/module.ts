@@ -13,9 +13,8 @@ import { reachServices } from './reach-services.ts'
 /** The health method. */
 export interface HealthMethods {
   /**
-   * Runs the health checks; each failed one says what to do. Contacts the services only with `reach`.
-   *
-   * @throws {AverbaError} `INVALID_INPUT` for an unknown check in `only`, and nothing else
+   * Runs the health checks; each failed one says what to do. Contacts the services only with `reach`. Throws nothing
+   * but `INVALID_INPUT`, for an unknown check in `only`.
    */
   health(options?: HealthOptions): Promise<Health>
 }

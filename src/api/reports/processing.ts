@@ -56,7 +56,7 @@ export async function gatherProcessingReport(
   context: ApiContext,
   { from, until }: Period,
   language: Language,
-  onProgress?: PageOptions['onProgress'],
+  onProgress: PageOptions['onProgress'],
 ): Promise<ProcessingReport> {
   checkPeriod({ from, until })
   const words = getLanguageWords(language)

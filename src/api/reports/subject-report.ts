@@ -37,8 +37,9 @@ import { readReceipt } from './erasure-receipt.ts'
 export async function gatherSubjectReport(
   { options, store, subjects }: ApiContext,
   selector: SubjectSelector,
+  reveal: RecordReveal | undefined,
   language: Language,
-  { reveal, onProgress }: { readonly reveal: RecordReveal | undefined } & Pick<PageOptions, 'onProgress'>,
+  onProgress: PageOptions['onProgress'],
 ): Promise<SubjectReport> {
   checkSelector(selector)
   const words = getLanguageWords(language)
@@ -80,11 +81,11 @@ export async function gatherSubjectReport(
 
 export async function writeReport<R>(
   page: PageOptions | undefined,
-  gather: (language: Language) => Promise<R>,
+  gather: (language: Language, onProgress: PageOptions['onProgress']) => Promise<R>,
   writePage: (report: R) => string,
 ): Promise<string> {
   const { format, language } = checkPageOptions(page)
-  const report = await gather(language)
+  const report = await gather(language, page?.onProgress)
   return format === 'html' ? writePage(report) : `${JSON.stringify(report, null, 2)}\n`
 }
 

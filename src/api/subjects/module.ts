@@ -1,5 +1,5 @@
 import type { RevealedParts } from '../../machines/reveal.ts'
-import type { Language, PageOptions } from '../../pages/labels.ts'
+import type { PageOptions } from '../../pages/labels.ts'
 import { writeSubjectPage } from '../../pages/subject-page.ts'
 import type { Actor } from '../../vocabulary/message.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -15,14 +15,11 @@ export function createSubjectModule(context: ApiContext): Module<{ subjects: Dat
   logIdleRetention(context)
   const report = async (selector: SubjectSelector, { reveal, ...page }: SubjectPageOptions = {}): Promise<string> => {
     if (reveal !== undefined) checkRevealRequest(Object(reveal))
-    const { onProgress } = page
     const record =
       reveal &&
       ((revealed: Pick<RevealedParts, 'parts' | 'owners'>) =>
         recordReveal(context, 'subjects.report', { ...revealed, purpose: reveal.purpose }, reveal.actor))
-    const gather = (language: Language) =>
-      gatherSubjectReport(context, selector, language, { reveal: record, onProgress })
-    return writeReport(page, gather, writeSubjectPage)
+    return writeReport(page, (...how) => gatherSubjectReport(context, selector, record, ...how), writeSubjectPage)
   }
   return {
     methods: {

@@ -23,7 +23,6 @@ export const eraseCommand = defineCommand({
       read: readDays,
     },
     ...sourceOptions,
-    '--json': 'print the receipt as one JSON object',
   },
   example:
     'averba erase --subject 01m7wd7tg0 --actor agent-7 --requester "request 12" --legal-basis "LGPD art. 18, VI"',
@@ -39,28 +38,14 @@ export const eraseCommand = defineCommand({
     const hint = 'The configuration has it: backupRetentionDays'
     rejectOptions({ '--backups-kept': kept }, option => `Cannot use ${option} without --store`, hint)
     const selector = await readSubject(terminal, subject)
-    if ('cpf' in selector && selector.cpf === '')
-      throw new AverbaError(
-        'INVALID_INPUT',
-        'Cannot erase without a subject: give --subject, or a CPF on standard input',
-      )
-    const keep = kinds as readonly PartKind[] | undefined // Checked by the API.
-    const request = {
-      ...readActor(actor),
-      requester,
-      legalBasis,
-      ...(keep && { keep }),
-      ...(giveUpEnds && { givesUpEnds: true }),
-    }
-    const retention = backupsKept !== undefined && { backupRetentionDays: backupsKept }
-    const result = await withLog(terminal, source, ({ subjects }) => subjects.erase(selector, request), {
-      ...retention,
-    })
-    return {
-      result,
-      lines: formatReceipt(terminal.say, result, requester),
-      code: result.completed ? exitCodes.done : exitCodes.error,
-    }
+    const missing = 'Cannot erase without a subject: give --subject, or a CPF on standard input'
+    if ('cpf' in selector && selector.cpf === '') throw new AverbaError('INVALID_INPUT', missing)
+    const keep = kinds && { keep: kinds as readonly PartKind[] } // Checked by the API.
+    const request = { ...readActor(actor), requester, legalBasis, ...keep, givesUpEnds: giveUpEnds }
+    const retention = backupsKept === undefined ? {} : { backupRetentionDays: backupsKept }
+    const result = await withLog(terminal, source, ({ subjects }) => subjects.erase(selector, request), retention)
+    const code = result.completed ? exitCodes.done : exitCodes.error
+    return { result, lines: formatReceipt(terminal.say, result, requester), code }
   },
 })
 

@@ -2,6 +2,7 @@ import { AverbaError, exportBundle, proveRecorded } from '../../index.ts'
 import { defineCommand } from '../command.ts'
 import { findLog, sourceOptions, withLog } from '../load-config.ts'
 import { writeNewFile } from '../new-file.ts'
+import { actor, purpose } from '../options.ts'
 import { createProgress } from '../progress.ts'
 
 export const exportCommand = defineCommand({
@@ -34,23 +35,23 @@ export const proveCommand = defineCommand({
   options: {
     '--out <file>': 'a new file to write it to; by default standard output',
     '--disclose': 'add the sealed parts, and the keys that open only the parts of this event',
-    '--actor <ref>': 'who discloses it, such as the number of an agent: kept in clear',
-    '--purpose <text>': 'the purpose, such as the number of an audit: kept in clear',
+    '--actor <ref>': actor,
+    '--purpose <text>': purpose,
     ...sourceOptions,
   },
   example: 'averba prove 42 --out event-42.tlog-proof',
   notes:
     'Verify it with averba verify <file> --key <line>. The file of a disclosure can be read only by you, since it ' +
     'opens personal data; the log records who disclosed it and for what purpose.\nExit codes: 0 done, 1 not done.',
-  async run(terminal, { out, disclose, actor, purpose, ...source }, which) {
+  async run(terminal, { out, disclose, actor: ref, purpose: reason, ...source }, which) {
     const event = /^\d{1,15}$/.test(which) ? Number(which) : which
     const make = async () => {
       if (!disclose) return proveRecorded({ ...(await findLog(source)), event })
-      const missing = actor === undefined ? '--actor' : '--purpose'
-      if (actor === undefined || purpose === undefined)
+      const missing = ref === undefined ? '--actor' : '--purpose'
+      if (ref === undefined || reason === undefined)
         throw new AverbaError('INVALID_INPUT', `Cannot disclose the event: ${missing} is missing`)
       return withLog(terminal, source, ({ audit }) =>
-        audit.disclose(event, { actor: { kind: 'person', ref: actor }, purpose }),
+        audit.disclose(event, { actor: { kind: 'person', ref }, purpose: reason }),
       )
     }
     // The log must not record a disclosure that then cannot be written.

@@ -12,7 +12,6 @@ export const initCommand = defineCommand({
   usage: 'init',
   description: 'Write averba.config.ts with every option, its meaning and the source of its value.',
   options: {
-    '--json': 'print one JSON object on the last line',
     '--dir <folder>': { text: 'the folder to write it to', fallback: '.' },
     '--force': 'overwrite an existing configuration',
   },

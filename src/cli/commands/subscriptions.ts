@@ -17,7 +17,6 @@ export const planCommand = defineCommand({
   options: {
     ...configOption,
     '--take-over': 'count subscriptions of others to declared events as changes',
-    '--json': 'print one JSON object, for averba apply --plan',
   },
   example: 'averba plan',
   notes:
