@@ -91,8 +91,8 @@ function* formatDone(say: Say, done: readonly DoneOne[], noun: string): Iterable
   }
   const counts = Object.entries(names).flatMap(([status, name]) => {
     const count = done.filter(each => each.status === status).length
-    return count > 0 ? [`${count} ${name}`] : []
+    return count > 0 ? [`${name}: ${count}`] : []
   })
-  yield `${say.count(done.length, noun)}: ${counts.join(', ')}.`
+  yield `${say.count(done.length, noun)} (${counts.join(', ')}).`
   if (done.some(({ status }) => status === 'found')) yield say`Nothing was done.`
 }

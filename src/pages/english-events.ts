@@ -158,7 +158,7 @@ export const englishEvents: EventWords = {
   'subscription.dated': () => 'The portal shows when the subscription was registered',
   'subscription.recovered': () => 'A delivery succeeded after failures',
   'subscription.threatened': ({ daysLeft, deletionAt }) =>
-    `Only errors for long: the portal deletes the subscription in ${daysLeft} days, at ${deletionAt}`,
+    `Only errors for long: the portal deletes the subscription at ${deletionAt} (days left: ${daysLeft})`,
   'portal.listRequested': () => 'List of subscriptions requested from the portal',
   'portal.listed': () => 'List of subscriptions read',
   'portal.recoveryRequested': ({ from, day }) => `Daily reading requested: the list, and failures of ${from} to ${day}`,
@@ -177,7 +177,7 @@ export const englishEvents: EventWords = {
   'token.locked': ({ httpStatus }) =>
     `The gateway refused the credentials (HTTP ${httpStatus}): no request until they change`,
   'token.requestFailed': () => 'A token request failed',
-  'certificate.expiring': ({ daysLeft }) => `A certificate expires in ${daysLeft} days`,
+  'certificate.expiring': ({ daysLeft }) => `A certificate expires soon (days left: ${daysLeft})`,
   'certificate.renewed': () => 'A new certificate is in use',
   'budget.spent': () => 'A paid call was counted',
   'follower.retryRequested': ({ follower, position }) =>

@@ -154,7 +154,7 @@ export const portugueseEvents: EventWords = {
   'subscription.dated': () => 'O portal mostra quando a inscrição foi registrada',
   'subscription.recovered': () => 'Uma entrega deu certo depois de falhas',
   'subscription.threatened': ({ daysLeft, deletionAt }) =>
-    `Só erros há muito tempo: o portal exclui a inscrição em ${daysLeft} dias, em ${deletionAt}`,
+    `Só erros há muito tempo: o portal exclui a inscrição em ${deletionAt} (dias restantes: ${daysLeft})`,
   'portal.listRequested': () => 'Lista de inscrições pedida ao portal',
   'portal.listed': () => 'Lista de inscrições lida',
   'portal.recoveryRequested': ({ from, day }) => `Leitura diária pedida: a lista e as falhas de ${from} a ${day}`,
@@ -173,7 +173,7 @@ export const portugueseEvents: EventWords = {
   'token.locked': ({ httpStatus }) =>
     `O gateway recusou as credenciais (HTTP ${httpStatus}): nenhum pedido até que mudem`,
   'token.requestFailed': () => 'Um pedido de token falhou',
-  'certificate.expiring': ({ daysLeft }) => `Um certificado expira em ${daysLeft} dias`,
+  'certificate.expiring': ({ daysLeft }) => `Um certificado expira em breve (dias restantes: ${daysLeft})`,
   'certificate.renewed': () => 'Um certificado novo está em uso',
   'budget.spent': () => 'Uma chamada paga foi contada',
   'follower.retryRequested': ({ follower, position }) =>

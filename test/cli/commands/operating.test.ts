@@ -78,8 +78,8 @@ test('a stuck call is found, explained, released, parked and given up, while ano
   await expectFailure(run(`effects park ${effect}`), '--actor is missing')
   await expectFailure(run(`effects park ${by}`), 'neither ids nor what selects')
   const park = `effects park --service validationService ${by}`
-  await expectOutput(run('effects park --service validationService --dry-run'), '2 calls: 2 found.\nNothing was done.')
-  const both = { code: 0, out: `accepted  ${effect}\naccepted  ${other}\n2 calls: 2 accepted.\n` }
+  await expectOutput(run('effects park --service validationService --dry-run'), 'calls (found: 2).\nNothing was done.')
+  const both = { code: 0, out: `accepted  ${effect}\naccepted  ${other}\n2 calls (accepted: 2).\n` }
   expect(await run(park)).toMatchObject(both)
   const others = 'Nothing was found: only deferred calls were looked for. --state selects others.\n'
   expect(await run(park)).toMatchObject({ code: 0, out: others })
@@ -118,7 +118,7 @@ test('a parked notification is found, read with a record of who read it, and han
   await passTime(world, 60_000)
   await expectOutput(run('notifications list'), / +failing +\S+Z +erp: failing \(1 attempt\), again at \S+Z \(/)
   const dry = run(`notifications replay --dry-run ${by}`)
-  await expectOutput(dry, /\n1 notification: 1 found\.\nNothing was done\.\n$/)
+  await expectOutput(dry, /\n1 notification \(found: 1\)\.\nNothing was done\.\n$/)
   await passTime(world, hourMs, 12)
   await expectOutput(run('notifications list --state parked'), / +parked +\S+Z +erp: parked \[replay, skip\]\n$/)
   const [{ id }] = (await read('notifications list')).notifications
@@ -134,7 +134,7 @@ test('a parked notification is found, read with a record of who read it, and han
   await expectFailure(run('notifications show none'), 'NOT_FOUND')
 
   isBroken = false
-  const replayed = `accepted  ${id}\n1 notification: 1 accepted.\n`
+  const replayed = `accepted  ${id}\n1 notification (accepted: 1).\n`
   expect((await run(`notifications replay --evento ${evento} ${by}`)).out).toBe(replayed)
   await passTime(world, hourMs)
   expect((await read('notifications list')).notifications).toMatchObject([{ state: 'handled' }])
@@ -157,12 +157,12 @@ test('a follower that nobody runs is removed, and a notification is skipped', as
   const advice = `no process has run ${name} for a day: run it, or use averba followers remove`
   expect((await run('status')).out).toContain(`WRONG followers: ${advice}`)
   await expectOutput(run('followers list'), /an event waits since 2026-11-2\S+ for a process that runs it/)
-  const removed = { code: 0, out: `accepted  ${name}\n1 follower: 1 accepted.\n` }
+  const removed = { code: 0, out: `accepted  ${name}\n1 follower (accepted: 1).\n` }
   expect(await run(`followers remove ${name} ${by}`)).toMatchObject(removed)
   expect(await run('followers list')).toMatchObject({ code: 0, out: 'No followers.\n' })
 
   const [{ id }] = (await read('notifications list --state parked')).notifications
-  const skipped = { code: 0, out: `accepted  notification-${id}\n1 notification: 1 accepted.\n` }
+  const skipped = { code: 0, out: `accepted  notification-${id}\n1 notification (accepted: 1).\n` }
   expect(await run(`notifications skip notification-${id} ${by}`)).toMatchObject(skipped)
   expect((await run('notifications list')).out).toMatch(/ +handled +\S+Z +erp: skipped\n/)
 })
@@ -244,11 +244,11 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   for (const selected of ['', ' --status ATIVO']) await expectFailure(act(revoke + selected), 'it is not said whose')
   expect((await act(`${revoke} nope`)).out).toMatch(/nope +NOT_FOUND: .*averba consents list .*has no such stream/)
   const decided = `consents revoke --controller ${controller} ${by} --reason`
-  await expectOutput(act(decided, 'the controller left'), '1 consent: 1 done.')
+  await expectOutput(act(decided, 'the controller left'), '1 consent (done: 1).')
   expect(await eventsOf(world, 'consent.revoked')).toHaveLength(1)
   await expectFailure(act(`consents sync --subject ${subject}`), '--actor is missing')
   await expectOutput(act(`consents sync --subject ${subject} --dry-run`), `found  ${subject}`)
-  const done = (who: string) => ({ code: 0, out: `done  ${who}\n1 subject: 1 done.\n` })
+  const done = (who: string) => ({ code: 0, out: `done  ${who}\n1 subject (done: 1).\n` })
   expect(await act(`consents sync --controller ${controller} ${by}`)).toMatchObject(done(subject))
 
   // One that was never read has no rows yet.
@@ -284,7 +284,7 @@ test('consents are listed, read and decided on: one, or all of a controller', as
 
   // What is recorded, and goes out when the service answers again, is neither done nor failed.
   const { run: actOnBusy } = runConfigured(world, store, { fetch: async () => busy(3600) })
-  const recorded = /^recorded {2}consent-\S+ {2}not done yet, tried again at .*\n1 consent: 1 recorded/
+  const recorded = /^recorded {2}consent-\S+ {2}not done yet, tried again at .*\n1 consent \(recorded: 1/
   await expectOutput(actOnBusy(`${revoke} --subject ${subject} --status ATIVO`), recorded, 2)
 })
 
