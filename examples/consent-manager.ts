@@ -1,7 +1,7 @@
 /** A consent manager behind Fastify: receipts, use under a consent, a probe, log lines by pino, Prometheus metrics. */
 import { AverbaError, httpStatuses, openAverba, type SubjectRef, valueOf } from 'averba'
 import { startServices } from 'averba/simulation'
-import Fastify from 'fastify'
+import Fastify, { type FastifyError } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
 const services = await startServices() // yours: the options of averba init
@@ -16,12 +16,14 @@ const averba = await openAverba({
   logger: ({ level, message, ...fields }) => app.log[level](fields, message),
 })
 
-app.setErrorHandler<Error>(async (error, { log }, reply) => {
+app.setErrorHandler<FastifyError>(async (error, { log }, reply) => {
   // Codes and hints of averba hold no personal data; anything else may quote some, and stays inside.
-  const isOurs = error instanceof AverbaError
-  log.warn({ error: isOurs ? error.code : error.name }, 'not done')
-  if (!isOurs) return reply.code(500).send({ code: 'INTERNAL' })
-  return reply.code(httpStatuses[error.code]).send({ code: error.code, hint: error.hint })
+  log.warn({ error: error.code ?? error.name }, 'not done')
+  if (error instanceof AverbaError)
+    return reply.code(httpStatuses[error.code]).send({ code: error.code, hint: error.hint })
+  // That of Fastify has a status, such as 400 for a body that is no JSON.
+  const { statusCode = 500 } = error
+  return reply.code(statusCode).send({ code: statusCode < 500 ? 'BAD_REQUEST' : 'INTERNAL' })
 })
 // That of Fastify logs the address.
 app.setNotFoundHandler((_, reply) => reply.code(404).send({ code: 'NOT_FOUND' }))

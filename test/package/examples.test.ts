@@ -28,10 +28,10 @@ test('a consent manager behind Fastify gives receipts, and uses nothing after a 
     return { status: answer.status, text, json: text.startsWith('{') ? JSON.parse(text) : undefined }
   }
   const cpf = '25774435016'
-  const enrol = (cpf: string) =>
-    call('/subjects', { headers: { 'content-type': 'application/json' }, body: JSON.stringify({ cpf }) })
-  expect(await enrol('123')).toMatchObject({ status: 400, json: { code: 'INVALID_CPF' } })
-  const { json } = await enrol(cpf)
+  const enrol = (body: string) => call('/subjects', { headers: { 'content-type': 'application/json' }, body })
+  expect(await enrol('{')).toMatchObject({ status: 400, json: { code: 'BAD_REQUEST' } })
+  expect(await enrol('{"cpf":"123"}')).toMatchObject({ status: 400, json: { code: 'INVALID_CPF' } })
+  const { json } = await enrol(JSON.stringify({ cpf }))
   const { id } = json.consents.find((each: { status: string }) => each.status === 'ATIVO')
   const consent = `/subjects/${json.subject}/consents/${id}`
   expect((await call(`${consent}/use`)).json).toMatchObject({ effective: true })
