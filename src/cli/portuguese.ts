@@ -207,7 +207,6 @@ export const portuguese: Readonly<Record<string, string>> = {
     'mostra os próprios dados pessoais, com --actor e --purpose: o registro guarda quem viu',
   'why: kept sealed, as data of the person': 'por quê: guardado lacrado, como dado da pessoa',
   'how you found out: kept sealed, as data of the person': 'como você apurou: guardado lacrado, como dado da pessoa',
-  'only calls in this state': 'só chamadas neste estado',
   'only calls in this state; by default parked': 'só chamadas neste estado; por padrão, parked',
   'only calls in this state; by default deferred': 'só chamadas neste estado; por padrão, deferred',
   'only calls to this service': 'só chamadas a este serviço',
@@ -337,9 +336,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   'Exit codes: 0 printed, 1 the shell is unknown.': 'Códigos de saída: 0 mostrado, 1 o shell é desconhecido.',
   'Exit codes: 0 printed, or stopped by a signal, 1 not printed.':
     'Códigos de saída: 0 mostrado, ou parado por um sinal, 1 não mostrado.',
-  'Exit codes: 0 shown, 1 no call has this id.': 'Códigos de saída: 0 mostrada, 1 nenhuma tem este identificador.',
-  'Exit codes: 0 shown, 1 no notification has this id.':
-    'Códigos de saída: 0 mostrada, 1 nenhuma notificação tem este identificador.',
+  'Exit codes: 0 shown, 1 there is none with this id.':
+    'Códigos de saída: 0 mostrada, 1 nenhuma tem este identificador.',
   'Only one for which an event has waited for a day.\nExit codes: 0 all are removed, 1 one is not.':
     'Só um seguidor com evento à espera há um dia.\nCódigos de saída: 0 todos removidos, 1 algum não foi removido.',
   'Their handlers are called again only by a replay.\nExit codes: 0 all are accepted, 1 one was refused or not found.':
@@ -705,10 +703,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   'One approval was refused by averba, and no request was sent: {}.':
     'Uma aprovação foi recusada pelo averba, e nenhum pedido foi enviado: {}.',
   'One awareness record was listed and read in full: "{}".': 'Uma ciência foi listada e lida por inteiro: "{}".',
-  'The login state was read ({}), and a login address obtained, at {}.':
-    'O estado do login foi lido ({}), e um endereço de login obtido, em {}.',
-  'logged in': 'autenticado',
-  'logged out': 'não autenticado',
+  'The login state was read, and a login address obtained, at {}.':
+    'O estado do login foi lido, e um endereço de login obtido, em {}.',
   'A token was obtained and a person validated: name a {}, sex a {}.':
     'Um token foi obtido e uma pessoa validada: nome {}, sexo {}.',
   'An hour later {} call was answered 401, and the token was renewed once: {} validations in all.':
@@ -743,8 +739,6 @@ export const portuguese: Readonly<Record<string, string>> = {
     'Feche antes tudo o que o usa. É conferido e continua com outro nome, ligado ao antigo por um evento. Chamadas que estavam pendentes passam a indefinidas, exceto leituras: podem ter sido feitas desde então. Uma marca própria é usada quando a configuração a tem.\nCódigos de saída: 0 feito, 1 não feito.',
   'ERROR: ': 'ERRO: ',
   'WARNING: ': 'AVISO: ',
-  'Exit codes: 0 shown, 1 no validation has this id.':
-    'Códigos de saída: 0 mostrada, 1 nenhuma validação tem este identificador.',
   'Show one validation: its state, and of a resolved one whether it was charged. Data of the person is shown with --data only.':
     'Mostra uma validação: o estado e, de uma apurada, se foi cobrada. Os dados da pessoa só aparecem com --data.',
   'answer of': 'resposta de',

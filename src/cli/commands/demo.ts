@@ -144,10 +144,9 @@ async function walkReadings({ averba, say, tell }: Demo, subject: SubjectRef): P
   const detail = records[0] && (await averba.awareness.get({ subject, id: records[0].id }))
   const basis = detail?.hipoteses?.[0]?.hipoteseTratamento.nome
   tell(say`One awareness record was listed and read in full: "${basis}".`)
-  const { autenticado } = await averba.logins.state({ subject })
+  await averba.logins.state({ subject })
   const address = await averba.logins.url({ subject }, { redirectUrl: 'https://app.exemplo.br/volta' })
-  const state = autenticado ? say`logged in` : say`logged out`
-  tell(say`The login state was read (${state}), and a login address obtained, at ${address.host}.`)
+  tell(say`The login state was read, and a login address obtained, at ${address.host}.`)
 }
 
 async function walkValidations({ averba, services, clock, say, tell }: Demo): Promise<void> {

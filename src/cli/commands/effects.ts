@@ -27,7 +27,7 @@ const listCommand = defineCommand({
   usage: 'list',
   description: 'List the calls that have not ended: why each waits, until when, and what you can do.',
   options: {
-    '--state <name>': { text: 'only calls in this state', choices: states, fallback: 'open' },
+    '--state <name>': { text: 'only those in this state', choices: states, fallback: 'open' },
     ...filterOptions,
     ...limitOption,
     ...sourceOptions,
@@ -49,7 +49,7 @@ const showCommand = defineCommand({
   arguments: ['the id of averba effects list'],
   options: { ...revealOptions, ...sourceOptions },
   example: 'averba effects show consent-01m7wd7tg0/2/0',
-  notes: 'Exit codes: 0 shown, 1 no call has this id.',
+  notes: 'Exit codes: 0 shown, 1 there is none with this id.',
   async run(terminal, { data, actor, purpose, ...source }, id) {
     const reveal = readReveal({ data, actor, purpose })
     const { call, answer } = await (reveal ? withLog : lookInto)(terminal, source, async averba => {

@@ -51,7 +51,7 @@ const showCommand = defineCommand({
   arguments: ['the id of averba notifications list'],
   options: { ...revealOptions, ...sourceOptions },
   example: 'averba notifications show 01m7wd7tg0 --data --actor agent-7 --purpose "ticket 12"',
-  notes: 'Exit codes: 0 shown, 1 no notification has this id.',
+  notes: 'Exit codes: 0 shown, 1 there is none with this id.',
   async run(terminal, { data, actor, purpose, ...source }, id) {
     const reveal = readReveal({ data, actor, purpose })
     const { row, body } = await (reveal ? withLog : lookInto)(terminal, source, async averba => {

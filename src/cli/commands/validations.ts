@@ -53,7 +53,7 @@ const showCommand = defineCommand({
   arguments: ["the host's id of averba validations list"],
   options: { ...revealOptions, ...sourceOptions },
   example: 'averba validations show order-1',
-  notes: 'Exit codes: 0 shown, 1 no validation has this id.',
+  notes: 'Exit codes: 0 shown, 1 there is none with this id.',
   async run(terminal, { data, actor, purpose, ...source }, id) {
     const reveal = readReveal({ data, actor, purpose })
     return (reveal ? withLog : lookInto)(terminal, source, async averba => {
