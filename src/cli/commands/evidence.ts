@@ -1,5 +1,5 @@
 import { AverbaError, exportBundle, proveRecorded } from '../../index.ts'
-import { defineCommand } from '../command.ts'
+import { defineCommand, exitCodes } from '../command.ts'
 import { findLog, sourceOptions, withLog } from '../load-config.ts'
 import { writeNewFile } from '../new-file.ts'
 import { actor, purpose } from '../options.ts'
@@ -43,7 +43,7 @@ export const proveCommand = defineCommand({
   notes:
     'Verify it with averba verify <file> --key <line>. The file of a disclosure can be read only by you, since it ' +
     'opens personal data; the log records who disclosed it and for what purpose.\nExit codes: 0 done, 1 not done.',
-  async run(terminal, { out, disclose, actor: ref, purpose: reason, ...source }, which) {
+  async run(terminal, { out, disclose, json, actor: ref, purpose: reason, ...source }, which) {
     const event = /^\d{1,15}$/.test(which) ? Number(which) : which
     const make = async () => {
       if (!disclose) return proveRecorded({ ...(await findLog(source)), event })
@@ -59,7 +59,11 @@ export const proveCommand = defineCommand({
     const { say } = terminal
     const what = disclose ? 'disclosure' : 'proof'
     const result = { event: which, [what]: proof, ...(out !== undefined && { file: out }) }
-    if (out === undefined) return { result, lines: proof.trimEnd().split('\n') }
+    // Its bytes are what is verified: none is made printable.
+    if (out === undefined && !json) {
+      terminal.stdout.write(proof)
+      return exitCodes.done
+    }
     return { result, lines: [disclose ? say`${out}: the disclosure of ${which}` : say`${out}: the proof of ${which}`] }
   },
 })
