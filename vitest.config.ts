@@ -81,7 +81,15 @@ export default defineConfig({
       { name: 'package', include: [onRuntimes], testTimeout: 240_000, hookTimeout: 60_000 },
       { name: 'browser', include: [browser], testTimeout: 120_000, hookTimeout: 60_000 },
       { name: 'whole', include: whole, testTimeout: 120_000, hookTimeout: 120_000 },
-      // A machine may stand still for seconds.
-    ].map(test => ({ test: { ...test, unstubEnvs: true, expect: { poll: { timeout: 20_000 } } } })),
+    ].map(test => ({
+      test: {
+        ...test,
+        unstubEnvs: true,
+        // A machine may stand still for seconds.
+        expect: { poll: { timeout: 20_000 } },
+        // Node reads the sources by itself, as it does for hosts: nothing transforms them, and nothing mocks a module.
+        experimental: { viteModuleRunner: false, nodeLoader: false },
+      },
+    })),
   },
 })
