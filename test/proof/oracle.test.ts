@@ -52,7 +52,7 @@ function weInclude({ body, index, size, path, root }: Inclusion): boolean {
 
 /** The indexes where the shape of a tree changes: its ends, and those beside powers of two. All of a small tree. */
 function placesIn(size: number): number[] {
-  if (size <= 48) return [...Array(size).keys()]
+  if (size <= 33) return [...Array(size).keys()]
   const powers = Array.from({ length: 9 }, (_, i) => 2 ** i)
   const all = [0, size - 1, Math.floor(size / 3), ...powers.flatMap(each => [each - 1, each, size - each])]
   return [...new Set(all)].filter(each => each >= 0 && each < size)
@@ -71,7 +71,7 @@ function forgedPaths(path: readonly string[]): string[][] {
 }
 
 /** Every small tree, and those beside powers of two. */
-const sizes = [...Array(48).keys(), 62, 63, 64, 99, 126, 127, 128, 199, 254, 255, 256, sizeMax - 1].map(n => n + 1)
+const sizes = [...Array(33).keys(), 62, 63, 64, 99, 126, 127, 128, 199, 254, 255, 256, sizeMax - 1].map(n => n + 1)
 
 test('both accept the same proofs, for trees of every size', () => {
   const counts = { accepted: 0, rejected: 0 }
@@ -93,7 +93,7 @@ test('both accept the same proofs, for trees of every size', () => {
     }
   }
   expect(counts.accepted).toBeGreaterThan(1_300)
-  expect(counts.rejected).toBeGreaterThan(40_000)
+  expect(counts.rejected).toBeGreaterThan(27_000)
 })
 
 type Tree = Pick<Inclusion, 'size' | 'root'>
@@ -117,7 +117,7 @@ function oracleContinues(before: Tree, after: Tree, path: readonly string[]): bo
 
 test('our consistency proofs are accepted, for pairs of tree sizes', () => {
   let accepted = 0
-  for (let after = 2; after <= sizeMax; after++) {
+  for (const after of sizes) {
     for (const before of placesIn(after).filter(each => each > 0)) {
       const levels = Math.log2(before & -before)
       // Converts a range of leaves to a range of subtrees at the edge.
@@ -129,5 +129,5 @@ test('our consistency proofs are accepted, for pairs of tree sizes', () => {
       accepted += 1
     }
   }
-  expect(accepted).toBeGreaterThan(5_000)
+  expect(accepted).toBeGreaterThan(700)
 })

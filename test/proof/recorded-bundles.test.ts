@@ -42,11 +42,10 @@ test.each(bundles)('%s verifies on Deno with read access to its folder only', as
   expect({ level, found }).toEqual({ level: 'self-consistent', found: (await verifyBundle(readerOf(dir))).root })
 })
 
-/** A bundle whose file has the same line a hundred thousand times, in chunks. */
+/** A bundle whose file has the same line twenty thousand times, in chunks. */
 const repeating = (dir: string, file: BundleFile, line: string) => (name: BundleFile) => {
   async function* lines() {
-    const chunk = Buffer.from(`${line}\n`.repeat(10_000))
-    for (let i = 0; i < 10; i++) yield chunk
+    yield* Array<Buffer>(10).fill(Buffer.from(`${line}\n`.repeat(2_000)))
   }
   return name === file ? lines() : readerOf(dir)(name)
 }
@@ -60,11 +59,11 @@ test.each([
   ['checkpoints.ndjson', '{"note":"x"}', 'signatures'],
   ['key', 'x', 'bundle'],
   ['key', writeVerifierKey(createVerifierKey('a', new Uint8Array(32))), 'bundle'],
-] as const)('a hundred thousand bad lines of %s are counted, and exhaust nothing: %s', async (file, line, check) => {
+] as const)('twenty thousand bad lines of %s are counted, and exhaust nothing: %s', async (file, line, check) => {
   const verdict = await verifyBundle(repeating(join(logs, bundles[0] ?? ''), file, line))
   expect(verdict.level).toBe('broken')
   const fault = verdict.faults.find(each => each.check === check)
-  expect(fault?.count).toBeGreaterThanOrEqual(99_000)
+  expect(fault?.count).toBeGreaterThanOrEqual(19_000)
   expect(fault?.examples).toHaveLength(10)
 })
 
