@@ -32,7 +32,9 @@ const onPostgres = [
 ].map(files => `test/scenarios/${files}.test.ts`)
 
 /** Those of each area that also run behind a pooler: `npm run test:pgbouncer`. */
-const onPgbouncer = '{consents/consents,validations/paid-validations,notifications/notifications,subjects/erasures}'
+const onPgbouncer = [
+  'test/scenarios/{consents/consents,validations/paid-validations,notifications/notifications,subjects/erasures}.test.ts',
+]
 
 /** What takes long although its file is short. */
 const long =
@@ -64,18 +66,10 @@ export default defineConfig({
         // The longest takes ten seconds by itself, and four times that on a machine with other work.
         ...{ testTimeout: 60_000, hookTimeout: 60_000 },
       },
-      {
-        ...{ name: 'postgres', include: onPostgres, env: { AVERBA_WORLDS: 'postgres' } },
-        ...{ testTimeout: 120_000, hookTimeout: 120_000, globalSetup: 'test/support/postgres-run.ts' },
-      },
-      {
-        ...{
-          name: 'pgbouncer',
-          include: [`test/scenarios/${onPgbouncer}.test.ts`],
-          env: { AVERBA_WORLDS: 'postgres' },
-        },
-        ...{ testTimeout: 120_000, hookTimeout: 120_000, globalSetup: 'test/support/pgbouncer-run.ts' },
-      },
+      ...Object.entries({ postgres: onPostgres, pgbouncer: onPgbouncer }).map(([name, include]) => ({
+        ...{ name, include, env: { AVERBA_WORLDS: 'postgres' }, globalSetup: 'test/support/postgres-run.ts' },
+        ...{ testTimeout: 120_000, hookTimeout: 120_000 },
+      })),
       { name: 'nginx', include: [nginx], testTimeout: 30_000 },
       { name: 'deploy', include: [deploy], testTimeout: 600_000 },
       { name: 'package', include: [onRuntimes], testTimeout: 240_000, hookTimeout: 60_000 },

@@ -1,7 +1,6 @@
 import { Random } from '../support/random.ts'
 import { peopleCount } from './people.ts'
 
-/** The random choices of a run. */
 export class Chance extends Random {
   of<T>(list: readonly T[]): T {
     return list[this.below(list.length)] as T // Below its length.

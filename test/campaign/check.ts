@@ -9,7 +9,6 @@ export interface AcknowledgedCommand {
   readonly status: string
   /** A person resolved it: a late answer of the service may still change the outcome. */
   readonly isVerdict: boolean
-  /** Repeats the command. */
   readonly again: () => Promise<{ readonly position: number; readonly status: string }>
 }
 
@@ -40,7 +39,6 @@ export interface RunEvents {
   exchanged: [request: Request, response: Response | undefined]
   /** The receiver answered a notification. */
   received: [request: Request, response: Response]
-  /** The engine crashed. */
   died: []
   /** The host got the answer of a command. */
   acknowledged: [acknowledged: AcknowledgedCommand]
@@ -60,7 +58,6 @@ export interface RunEvents {
   erased: [cpf: string]
   /** The log was restored from a backup, made at a time, with the log up to a position. */
   rolledBack: [to: { readonly position: number; readonly at: number }]
-  /** The host caught an error. */
   failed: [error: unknown]
 }
 

@@ -21,7 +21,6 @@ const defects = {
 
 /** How much of the campaign must find each. */
 const [seeds, days] = ['20', '30']
-/** The maximum size of a run's output. */
 const outputBytesMax = 64_000_000
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } })

@@ -1,6 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 
-/** The flags of a campaign: for many seeds, or for one. */
 export interface Flags {
   readonly seeds: number
   readonly first: number

@@ -12,7 +12,6 @@ const attemptsMax = 4
 /** The codes of errors that calls about an erased person may have. */
 const erasureCodes: ReadonlySet<ErrorCode> = new Set(['SUBJECT_ERASED', 'COMMAND_REUSED', 'PART_DESTROYED'])
 
-/** The event types that the host follows. */
 export const followedTypes = ['consent.revoked', 'consent.appeared', 'validation.answered'] as const
 
 /** The application that embeds the engine: it calls it, has followers and handlers, and restarts it after a crash. */

@@ -7,14 +7,12 @@ export interface ConsentAddress {
   readonly id: string
 }
 
-/** A consent as the service has it. */
 export interface ReadConsent {
   readonly status: string
   readonly dataExpiracao: string
   readonly historico: readonly { readonly status: string; readonly dataHora: string }[]
 }
 
-/** The data subjects and their consents as the service has them. */
 export class PeopleAtService {
   readonly #service: ConsentSimulator
   /** By person. */

@@ -1,7 +1,6 @@
 import type { SubscriptionDeclaration } from '../../src/api/options.ts'
 import { cpfOf } from '../support/cpf-of.ts'
 
-/** The number of data subjects of a run. */
 export const peopleCount = 12
 
 /** The person of a number; from `peopleCount` on, somebody whom the services do not know. */
@@ -40,5 +39,4 @@ export const secretFrom = 'canario-mestre-dos-segredos-derivados'
 
 export const eventos = subscriptions.map(each => each.evento)
 
-/** The receiver of the notifications. */
 export const receiverUrl = 'https://receptor.exemplo.br/averba'

@@ -50,7 +50,6 @@ const commonDeeds: Weights = {
   jump: [1, r => ({ ms: r.of([-3_600_000, -90_000, 0, 0, 90_000, 3_600_000]) })],
 }
 
-/** Calls that change data at a service. */
 const changingCalls = [
   { service: 'portal', method: 'POST' },
   { service: 'portal', method: 'PUT' },
@@ -93,7 +92,6 @@ const rareDeeds: Weights = {
   upgrade: [1, r => ({ machine: r.below(20), view: r.below(20) })],
 }
 
-/** Every kind of fault that a plan draws from. */
 export const faultKinds: readonly FaultKind[] = faultSchema.shape.kind.options
 
 /** Draws a fault with the members of its kind. Without `service` it applies to all four. */

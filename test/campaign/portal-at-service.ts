@@ -3,7 +3,6 @@ import { credentials, type Simulators } from '../../src/simulation/services/crea
 const base = 'https://portal.exemplo.br/portal/api/ext/webhook'
 const headers = { ...credentials.portalHeaders, 'content-type': 'application/json' }
 
-/** A subscription as the portal lists it. */
 interface ListedSubscription {
   readonly id: number
   readonly evento: string

@@ -64,7 +64,6 @@ export class LogReader {
     }
   }
 
-  /** The digest over all headers that were read. */
   digest(): string {
     return this.#lost.copy().update(this.#digest.copy().digest()).digest('hex')
   }

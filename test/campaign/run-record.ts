@@ -2,7 +2,6 @@ import type { RecordedEvent } from '../../src/vocabulary/message.ts'
 import type { Check, Checks, RunEvents, RunListeners } from './check.ts'
 import type { SimulatedHost } from './simulated-host.ts'
 
-/** A check that failed in a run, and how. */
 export interface CheckFailure {
   readonly check: string
   readonly what: string

@@ -17,7 +17,6 @@ export interface RunResult {
   readonly digest: string
 }
 
-/** How often the log is read. */
 const readEveryMs = 7 * dayMs
 
 /** Performs the steps in a new world, lets it settle, and runs the checks. */

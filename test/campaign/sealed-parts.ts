@@ -21,7 +21,6 @@ export class SealedParts {
     return this.#endings
   }
 
-  /** Starts over with another log. */
   reset(): void {
     this.#endings.clear()
     this.#position = 0

@@ -8,7 +8,6 @@ import type { Deed } from './step.ts'
 const waitsMs = [1, 1, 1, 1, 8, 8, 8, 8].map(hours => hours * hourMs)
 /** The maximum number of rounds while effects are still pending. */
 const roundsMax = 40
-/** The states of effects that have not ended. */
 const openStates = ['pending', 'started', 'deferred', 'unknown', 'parked'] as const
 
 /** Ends the faults, retries everything that is parked, runs pending effects, and reads everything once more. */

@@ -31,7 +31,6 @@ const waitMaxMs = 30 * minuteMs
 /** How often in a row an engine may crash while it opens. */
 const deathsMax = 20
 
-/** An erased data subject. */
 export interface Erased {
   readonly cpf: string
   readonly subject: SubjectRef
@@ -61,7 +60,6 @@ export class SimulatedHost {
   readonly validations: ValidationInput[] = []
   /** The log positions of accepted validations that pay again for another one, except those that a restore lost. */
   readonly paidAgain = new Map<string, number>()
-  /** The planned crash. */
   nextCrash: Crash | undefined
   /** How far the engine's clock is ahead of the services' clocks. */
   jumpMs = 0
@@ -73,10 +71,8 @@ export class SimulatedHost {
   version: Definitions = currentDefinitions
   /** The actor of commands: the data subject who was enrolled last. */
   asker: { readonly actor?: Actor } = {}
-  /** The erased data subjects. */
   readonly erased = new Map<string, Erased>()
   readonly sealedParts = new SealedParts()
-  /** The newest backup. */
   backup: Backup | undefined
   /** How often the log was restored from a backup. */
   rollbacks = 0
@@ -218,7 +214,6 @@ export class SimulatedHost {
     return first
   }
 
-  /** Advances from one due time to the next. */
   async advanceUntil(at: number): Promise<void> {
     await this.#advance(() => false, at)
     await this.clock.advanceTo(at)

@@ -34,7 +34,6 @@ export interface Deeds {
   /** Another client deletes or changes a subscription of ours at the portal. */
   meddle: { evento: number; how: 'delete' | 'change' }
   notify: { evento: number; to: number; count: number; copies: number }
-  /** The token ends early. */
   endToken: object
   /** Erases a data subject, while calls about them are under way (`isBusy`), or except the parts that the law keeps. */
   erase: { person: number; isBusy: boolean; keeps: boolean }

@@ -32,7 +32,6 @@ const awaitedDeeds: readonly ((r: Chance) => Deed)[] = [
   r => ({ do: 'notify', evento: r.below(4), to: r.below(20), count: r.of([1, 3]), copies: 0 }),
 ]
 
-/** A story about a consent that was offered and read. */
 function withFreshConsent(hours: number, go: (r: Chance, person: number, isActive: boolean) => Story): CreateStory {
   return r => {
     const [person, isActive] = [r.person, r.isTrue]
@@ -184,7 +183,6 @@ const lateUse: CreateStory = r => {
   ]
 }
 
-/** Stories about deferred calls. */
 export const storiesOfWaitingCalls: readonly CreateStory[] = [
   // A validation under a consent is deferred. In half of the cases the consent is revoked before the call is sent.
   r => {

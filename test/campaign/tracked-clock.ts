@@ -46,7 +46,6 @@ export class TrackedClock implements Clock {
     return Math.min(...[...this.#due].map(({ at }) => at))
   }
 
-  /** Moves forward to a time. */
   async advanceTo(at: number): Promise<void> {
     await this.#clock.advance(Math.max(0, at - this.now()))
   }

@@ -56,7 +56,6 @@ const byName = new Map(machines.map(each => [each.name, each]))
 export class TransitionTracker {
   readonly #states = new Map<string, MachineState>()
 
-  /** The transitions that an event makes. */
   step(event: RecordedEvent): string[] {
     const machine = byName.get(event.machine.name)
     if (!machine) return []

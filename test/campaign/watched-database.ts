@@ -8,7 +8,6 @@ export type Watch = (database: DatabaseSync, at: string) => void
 
 let watchOfNext: Watch | undefined
 
-/** Sets the watch of databases that are opened from now on. */
 export function watchDatabases(watch: Watch | undefined): void {
   watchOfNext = watch
 }

@@ -30,7 +30,6 @@ export function startChild(
   })
   return {
     process: child,
-    /** How many messages it has sent. */
     sent: () => stdout.lines().length,
     /** Resolves when it has sent so many messages, or has ended. */
     hasSent: (count: number) => stdout.untilLines(count),

@@ -12,7 +12,6 @@ export function addFindings(to: Findings, where: string, { lost, corrupt }: Find
   if (corrupt.length > 0) to.corrupt.push(`${where}: ${corrupt.join('; ')}`)
 }
 
-/** Reports whether there are any problems. */
 export function hasFindings({ lost, corrupt }: Findings): boolean {
   return lost.length + corrupt.length > 0
 }
@@ -26,7 +25,6 @@ export interface Row extends Findings {
   acknowledged: number
   /** Errors without a code of averba, or after which the process did not continue. */
   readonly unclear: string[]
-  /** Why it was not run. */
   readonly notRun?: string
   /** This row must lose events, to show that the check can fail. */
   readonly mustLose?: boolean

@@ -8,7 +8,6 @@ import type { Append } from '../../src/store/writing/append.ts'
 import { tokens } from '../../src/views/tokens.ts'
 import type { View } from '../../src/vocabulary/view.ts'
 
-/** The work of a child process. */
 export interface LoadOptions {
   /** The path of the store, or its address on PostgreSQL. */
   readonly path: string
@@ -20,7 +19,6 @@ export interface LoadOptions {
   readonly aheadMs?: number
   /** Determines all command ids and random bytes. Children that share a file have different seeds. */
   readonly seed: number
-  /** How many callers append at the same time. */
   readonly callers: number
   /** The appends of each caller; unlimited when absent. */
   readonly appends?: number
@@ -43,7 +41,6 @@ export type LoadMessage =
   | { readonly type: 'notified'; readonly number: string }
   /** An error with a code of averba: the command was not recorded. */
   | { readonly type: 'failed'; readonly code: string }
-  /** Any other error. */
   | { readonly type: 'broken'; readonly what: string }
   | { readonly type: 'closed' }
 

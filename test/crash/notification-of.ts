@@ -1,4 +1,3 @@
-/** The subscription of the load. */
 export const subscriptions = [
   { evento: 'dimp-situacao-import', chaveSecreta: 'chave-um', chaveAutenticacao: 'Basic YTpi' },
 ]

@@ -38,7 +38,6 @@ export async function startFleetServices(
   })
   return {
     ...{ port, validated, reach, close },
-    /** How many tokens were asked for. */
     get tokens() {
       return services.tokenService.requests
     },

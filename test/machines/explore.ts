@@ -30,7 +30,6 @@ export function explore(machine: Machine, messages: readonly Message[]): Reached
   return [...reached.values()]
 }
 
-/** The events that a machine decides; none when it refuses. */
 export function eventsOf(machine: Pick<Machine, 'decide'>, state: MachineState, message: Message): readonly Event[] {
   const decision = machine.decide(state, message)
   return 'events' in decision ? decision.events : []

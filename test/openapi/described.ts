@@ -36,7 +36,6 @@ export function describedAs(id: string): Described {
   return found
 }
 
-/** The notification that the portal sends. */
 export const notification = describedAs('notify')
 
 /** The fourteen operations. */

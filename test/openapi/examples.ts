@@ -26,7 +26,6 @@ export class Examples {
     if (!this.#first.has(key)) this.#first.set(key, value)
   }
 
-  /** Writes a document with its examples. */
   write(document: Document): string {
     const copy: Document = JSON.parse(JSON.stringify(document))
     for (const { operation } of describedIn(copy)) {

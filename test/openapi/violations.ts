@@ -89,7 +89,6 @@ export function mediaTypeOf(headers: Headers): string {
   return headers.get('content-type')?.split(';')[0]?.trim() ?? ''
 }
 
-/** Parses a body by its media type. */
 export function parseBody(type: string, text: string): unknown {
   if (type === 'application/x-www-form-urlencoded') return Object.fromEntries(new URLSearchParams(text))
   return type.endsWith('json') ? JSON.parse(text) : text

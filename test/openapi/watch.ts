@@ -7,7 +7,6 @@ import { checkRequest, checkResponse } from './violations.ts'
 export class Watch {
   /** The number of answers by operation and status, such as `listConsents 200`. */
   readonly answers = new Map<string, number>()
-  /** The number of notifications to receivers. */
   notifications = 0
   /** The first exchange of each kind. */
   readonly examples = new Examples()

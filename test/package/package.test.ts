@@ -18,7 +18,6 @@ const builtAt = statSync(join(root, 'dist/index.js'), { throwIfNoEntry: false })
 if (builtAt <= changedAt) await run('npm', ['run', 'build'], { cwd: root })
 const tarball = await packPackage(folder)
 
-/** The files of the package. */
 const packed = (await run('tar', ['-tzf', tarball])).stdout.split('\n').map(line => line.replace(/^package\//, ''))
 
 test('everything that the pages of the package link to is in the package', () => {

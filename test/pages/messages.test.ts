@@ -13,7 +13,6 @@ const lines = readFileSync(join(import.meta.dirname, 'not-shown.txt'), 'utf8')
   .trimEnd()
   .split('\n')
 const notShown = new Set<string>(lines.map(line => JSON.parse(line)))
-/** SQL and code. */
 const isCode =
   /^(select|insert|update|delete|create|with|pragma|drop|alter|from|where|order by|and|or|left join|join|set|returning|on conflict|values|not exists|exists|begin|commit|rollback|listen|vacuum|union|group by|limit) |^[\w.]+ as \w+$|\n|=>|select |\bwhere \b|\{ [a-z]/i
 

@@ -6,21 +6,17 @@ import { createProgram, runProgram } from '../../src/cli/program.ts'
 import { closeAtEnd } from './close-at-end.ts'
 import { Written } from './written.ts'
 
-/** How a command ended, and all that it wrote. */
 export interface Ended {
   readonly code: number
   readonly out: string
   readonly err: string
 }
 
-/** A command that runs in this process. */
 export type RunningCommand = ReturnType<typeof startCommand>
 
-/** What a command runs with. */
 interface StartOptions {
   /** All of its standard input. Without it, the input stays open. */
   readonly input?: string
-  /** Whether its standard error is a terminal. */
   readonly isTTY?: boolean
   readonly env?: Readonly<Record<string, string>>
 }

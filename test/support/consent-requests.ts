@@ -4,5 +4,4 @@ export const isDetail = ({ method, url }: Request) => method === 'GET' && /conse
 /** Whether a request reads a list of consents, of all controllers or of one. */
 export const isList = ({ method, url }: Request) => method === 'GET' && /consentimentos\/\d+(\?|$)/.test(url)
 
-/** Whether a request changes the status of a consent. */
 export const isChange = ({ method }: Pick<Request, 'method'>) => method === 'PUT'

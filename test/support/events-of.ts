@@ -1,6 +1,5 @@
 import type { Averba, Recorded } from '../../src/index.ts'
 
-/** The events of some types, in their order. */
 export async function eventsOf<T extends Recorded['type']>(
   { averba }: { averba: Averba },
   ...types: T[]

@@ -4,10 +4,8 @@ import { samples, type World, type WorldOptions } from '../../src/simulation/ind
 import { holdingAnswer } from './answers.ts'
 import { openEngine, openWorld, validationServiceWith } from './world.ts'
 
-/** Whether a request asks for a token. */
 export const isToken = ({ url }: Request) => url.endsWith('/token')
 
-/** Whether a request asks for a validation. */
 export const isValidation = ({ url }: Request) => url.includes('/validate/pf')
 
 /** The consumer key and secret that a request presents, as `key:secret`, or its bearer token. */

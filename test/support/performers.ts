@@ -9,7 +9,6 @@ import type { Fetch } from '../../src/vocabulary/fetch.ts'
 import type { AttemptOutcome, Json } from '../../src/vocabulary/message.ts'
 import type { Performers } from '../../src/vocabulary/performer.ts'
 
-/** Stores no token. */
 const noKeeper: TokenKeeper = {
   stream: 'token-default',
   find: async () => undefined,

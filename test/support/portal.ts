@@ -81,7 +81,6 @@ export async function actionsOf({ subscriptions }: Averba): Promise<string[]> {
   return (await subscriptions.plan()).changes.map(({ action }) => action)
 }
 
-/** The contents of the notifications, in their order. */
 export async function bodiesOf(averba: Averba): Promise<unknown[]> {
   return (await inboxOf(averba)).map(({ body }) => body)
 }

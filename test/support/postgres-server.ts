@@ -26,7 +26,6 @@ const roomBytes = 2 ** 31
 
 /** A real PostgreSQL server with an empty database, on a socket in a folder of its own. Durable, as in production. */
 export class PostgresServer {
-  /** Where clients connect. */
   readonly url: string
   readonly folder: string
   readonly #bin: string
@@ -103,7 +102,6 @@ export function connectTo(address: string, schema: string): () => Promise<Postgr
   return async () => openPostgres(await locatePostgres(withSchema(address, schema)))
 }
 
-/** The address of a schema on a server. */
 export function withSchema(address: string, schema: string): string {
   return `${address}${address.includes('?') ? '&' : '?'}schema=${encodeURIComponent(schema)}`
 }

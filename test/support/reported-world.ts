@@ -61,7 +61,6 @@ export async function createReportedWorld(store?: string): Promise<ReportedWorld
   return { world, subject, which, unawareAt }
 }
 
-/** The report about a person, as an object. */
 export async function readReport(
   { subjects }: Pick<Averba, 'subjects'>,
   who: Parameters<Averba['subjects']['report']>[0],

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
-/** The root of the repository. */
 export const root = resolve(import.meta.dirname, '../..')
 
 /** The path of a program of a package that the tests use. */
@@ -11,7 +10,6 @@ export function toolPath(name: string): string {
 }
 
 const denoFlags = ['--allow-all', '--no-check', '--no-lock', '--node-modules-dir=manual']
-/** The command of each runtime. */
 export const commands = {
   Node: [process.execPath],
   Deno: [toolPath('deno'), 'run', ...denoFlags],

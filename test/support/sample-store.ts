@@ -38,7 +38,6 @@ export async function makeSampleStore(
   return store
 }
 
-/** Copies a closed log with its keyring. */
 export function copyStore(from: string): string {
   const store = temporaryStore()
   copyFileSync(from, store)

@@ -16,7 +16,6 @@ export class Sqlite extends DatabaseSync {
     return rows.map(row => Object.fromEntries(Object.entries(row).map(asBuffer))) as Row[]
   }
 
-  /** Reads the first column. */
   column(sql: string, ...parameters: readonly unknown[]): unknown[] {
     return this.rows<object>(sql, ...parameters).map(row => Object.values(row)[0])
   }

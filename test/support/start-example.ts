@@ -6,7 +6,6 @@ import { expect, onTestFinished } from 'vitest'
 import { commands, root } from './run-script.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-/** Starts an example in a folder of its own. */
 export function startExample(name: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}) {
   const folder = temporaryFolder()
   const [command, ...flags] = commands[env.RUNTIME === 'Deno' ? 'Deno' : 'Node']

@@ -1,6 +1,5 @@
 import { Writable } from 'node:stream'
 
-/** Keeps what is written. */
 export class Written extends Writable {
   text = ''
   #isOver = false
@@ -12,7 +11,6 @@ export class Written extends Writable {
     done()
   }
 
-  /** Resolves at the next write. */
   get next(): Promise<void> {
     return this.#wake.promise
   }

@@ -61,7 +61,6 @@ async function opens(store: string): Promise<boolean> {
   }
 }
 
-/** The checks that find a fault in a store. */
 async function findFaults(store: string): Promise<string[]> {
   try {
     const { level, faults } = await verifyLog({ store })

@@ -13,7 +13,6 @@ import { openEngine, openWorld } from '../support/world.ts'
 
 const variable = 'AVERBA_TEST_ROOT_KEY'
 
-/** Passes a root key through the environment, as a host does. */
 function keysFrom(text: string | undefined): Keys {
   vi.stubEnv(variable, text)
   return environmentKeys({ variable })

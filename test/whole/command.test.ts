@@ -48,7 +48,6 @@ test('averba simulate stops when the npx that started it is stopped', async () =
   expect(existsSync(consentService.key)).toBe(false)
 })
 
-/** Starts a command with a configuration of this text. */
 function startWith(command: string, text: string): CommandProcess {
   const file = join(temporaryFolder(), 'averba.config.ts')
   writeFileSync(file, text)

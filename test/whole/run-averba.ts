@@ -8,12 +8,10 @@ import { Written } from '../support/written.ts'
 /** The arguments for Node that run the command line of these sources. */
 export const main = ['--conditions=averba-source', join(root, 'src/cli/main.ts')]
 
-/** A command of averba as a process. */
 export interface CommandProcess {
   readonly child: ChildProcess
   /** The first line that contains a text, now or later. Rejects when the command ends without one. */
   line(text: string): Promise<string>
-  /** All that it wrote so far. */
   readonly out: () => string
   readonly err: () => string
   /** How it ended. The code is -1 after a signal. */

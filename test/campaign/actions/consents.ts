@@ -11,7 +11,6 @@ const statusTable: Readonly<Record<string, readonly string[]>> = {
   ATIVO: ['REVOGADO'],
 }
 
-/** Deeds about consents, at the host and at the service. */
 export const consentDeeds = {
   async enrol(simulated, { id, person, everyHours }) {
     const every = everyHours > 0 && { syncEveryMs: everyHours * hourMs }

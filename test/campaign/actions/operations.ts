@@ -4,7 +4,6 @@ import type { Performers } from '../perform.ts'
 /** Reached when an engine has rebuilt and compared all views. */
 export const viewsRebuilt = 'views rebuilt'
 
-/** Deeds of operators and of the process itself. */
 export const operationDeeds = {
   async settle({ host }) {
     await host.ask(averba => averba.settle())

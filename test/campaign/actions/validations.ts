@@ -5,7 +5,6 @@ import type { Performers } from '../perform.ts'
 import type { SimulatedHost } from '../simulated-host.ts'
 import { acknowledged } from './acknowledging.ts'
 
-/** Deeds about validations, which cost money. */
 export const validationDeeds = {
   async validate(simulated, { id, person, isTrue, count, hours }) {
     const inputs = Array.from({ length: count }, (_, i) => ({

@@ -29,14 +29,12 @@ function createWitness(name: string, seconds = 1_800_000_000) {
   }
 }
 
-/** Opens a log, and enrols a person. */
 async function openEnrolled(options: AverbaOptions) {
   const averba = await openEngine(options)
   const subject = await averba.consents.enrol({ cpf: '25774435016' })
   return { ...averba, averba, subject }
 }
 
-/** Exports a bundle beside a log. */
 async function exportBeside(store: string, { audit }: Averba): Promise<string> {
   const bundle = join(store, '..', 'bundle')
   await audit.export(bundle)

@@ -14,7 +14,6 @@ import { basis, givenStory, tell } from './story.ts'
 
 const instant = ({ clock }: { clock: { now(): number } }, ms = 0) => toInstant(clock.now() + ms)
 
-/** The error of a use that is refused. */
 const refusalOf = (using: Promise<unknown>): Promise<ConsentNotEffectiveError> =>
   using.then(
     () => expect.fail('It was not refused'),

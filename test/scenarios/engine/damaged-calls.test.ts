@@ -12,7 +12,6 @@ import { openWorld } from '../../support/world.ts'
 const evento = 'dimp-situacao-import'
 const otherCpf = '11144477735'
 
-/** Damages the header of one event. */
 function damage(store: string, sql: string): void {
   useDatabase(store, database => {
     const change = () => database.prepare(`update event set header = ${sql}`).run()

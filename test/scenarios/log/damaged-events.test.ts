@@ -38,13 +38,11 @@ async function given() {
     put(how(was))
     return () => put(was)
   }
-  /** Runs for some time. */
   const run = async (ms: number) => {
     const stop = startRun({ averba, clock })
     await clock.advance(ms)
     await stop()
   }
-  /** Follows a type, and returns the positions. */
   const follow = (name: string, type: Recorded['type']) => {
     const seen: number[] = []
     averba.log.follow(name, [type], async ({ position }) => void seen.push(position))

@@ -30,7 +30,6 @@ async function send(averba: Averba, body: unknown, headers?: Record<string, stri
   expect((await notify(averba, body, { 'event-type': evento, ...headers })).status).toBe(200)
 }
 
-/** Sends a notification for each number. */
 async function sendAll(averba: Averba, ...numbers: number[]): Promise<void> {
   for (const n of numbers) await send(averba, { n })
 }

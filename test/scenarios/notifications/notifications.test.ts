@@ -17,7 +17,6 @@ function notification(more: Record<string, string> = {}, body: BodyInit = '{"num
   return new Request(url, { method, headers: { ...Object.fromEntries(headers), ...more }, body })
 }
 
-/** The answer to a notification. */
 const answerTo = async ({ averba }: World, headers?: Record<string, string>, body?: BodyInit) =>
   (await averba.receiver.fetch(notification(headers, body), from)).status
 

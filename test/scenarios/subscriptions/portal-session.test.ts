@@ -54,7 +54,6 @@ const outcomeOf = ({ subscriptions }: Averba) =>
     ({ outcome }) => outcome,
   )
 
-/** How many requests were logins. */
 const loginsOf = ({ requests }: Pick<World, 'requests'>) =>
   requests.filter(({ path }) => /autenticar(\/chave-acesso)?$/.test(path)).length
 

@@ -12,7 +12,6 @@ export const evento = 'dimp-situacao-import'
 export const subscriptions = [{ evento, chaveSecreta: 'chave-um' }]
 const midnightInBrasilia = Date.parse('2026-11-21T03:00:00Z')
 
-/** Opens a world whose subscription is made. */
 export async function openSubscribed(options: WorldOptions = {}) {
   const world = await openWorld({ ...options, averba: { subscriptions, ...options.averba } })
   await applyPlan(world.averba)
@@ -42,7 +41,6 @@ export async function threatsOf({ log }: Averba): Promise<string[]> {
   })
 }
 
-/** Deletes the subscription at the portal by hand. */
 export async function deleteAtPortal(world: World): Promise<void> {
   const id = (await world.averba.subscriptions.list())[0]?.id
   await callPortal(world, 'DELETE', { id }, `/${id}`)

@@ -22,7 +22,6 @@ const worldWith = (paidPerDayMax: number) =>
 const rowsOf = ({ validations }: Averba, filter?: Parameters<Averba['validations']['list']>[0]) =>
   Array.fromAsync(validations.list(filter))
 
-/** Loses the answer of the next validation. */
 const loseNextAnswer = ({ faults }: World) => faults.add({ kind: 'lose', service: 'validationService', times: 1 })
 
 test('an inconclusive validation is resolved by a person, with a sealed note, and corrected', async () => {
