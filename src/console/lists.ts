@@ -87,7 +87,7 @@ export async function showConsents(page: Page): Promise<Html> {
     notNull: { ends: 'end_wanted_at' },
     upTo: until ? ['lapses_at', until] : undefined,
     columns: [
-      [labels.consent, row => linkToStream(row.consent)],
+      [labels.consent, row => linkToStream(page, row.consent)],
       ...(['status', 'knowledge', 'controller', 'expires_at', 'end_wanted_at'] as const),
     ],
   })
@@ -116,7 +116,7 @@ export function showValidations(page: Page): Promise<Html> {
     filters: [choice(page, 'state', texts.state, words.validationStates)],
     columns: [
       'id',
-      [texts.stream, row => linkToStream(row.validation)],
+      [texts.stream, row => linkToStream(page, row.validation)],
       [texts.state, stateOf],
       'requested_at',
       'ended_at',
@@ -135,7 +135,7 @@ export function showNotifications(page: Page): Promise<Html> {
     ...{ view: 'notifications', key: 'notification', equal: ['state', 'evento'] },
     filters: [choice(page, 'state', texts.state, words.notificationStates), field(page, 'evento', texts.evento)],
     columns: [
-      [texts.stream, row => linkToStream(row.notification)],
+      [texts.stream, row => linkToStream(page, row.notification)],
       ...(['evento', 'state', 'received_at', 'copies', 'handlers'] as const),
       [texts.act, acts],
     ],
@@ -155,7 +155,7 @@ export async function showSubscriptions(page: Page): Promise<Html> {
   }
   const columns: Columns<Subscription> = [
     [texts.evento, each => each.evento],
-    [texts.stream, ({ evento }) => html`${streams.has(evento) && linkToStream(streams.get(evento) ?? '')}`],
+    [texts.stream, ({ evento }) => html`${streams.has(evento) && linkToStream(page, streams.get(evento) ?? '')}`],
     [texts.endpoint, each => each.endpoint],
     [texts.state, each => words.subscriptionStates[each.state] ?? each.state],
     [texts.health, each => words.subscriptionStates[each.health] ?? each.health],
@@ -188,7 +188,7 @@ export function showCalls(page: Page, title: string, calls: readonly Call[], lev
   const columns: Columns<Call> = [
     ['ID', call => html`<code>${call.id}</code>`],
     [texts.call, call => call.type],
-    [texts.stream, call => linkToStream(call.stream)],
+    [texts.stream, call => linkToStream(page, call.stream)],
     [texts.state, call => describeState(call, words)],
     [texts.attempts, call => call.attempts],
     [texts.why, call => describeWaiting(page, call)],

@@ -17,18 +17,18 @@ export async function showLog(page: Page): Promise<Html> {
   const last = events.length === rowsPerPage ? events.at(-1) : undefined
   const older = new URLSearchParams(query)
   if (last) older.set('before', String(last.position))
-  const filter = filterForm(page, [
+  return html`${filterForm(page, [
     choice(page, 'kind', texts.kind, names.kinds),
     field(page, 'type', texts.type),
     field(page, 'stream', texts.stream),
-  ])
-  return html`${filter}
+  ])}
 <p><label><input type="checkbox" data-live checked> ${texts.live}</label></p>
 <div id="log" data-last="${position}">${showLogRows(page, events)}</div>
 ${last && html`<p><a href="?${older.toString()}">${texts.older}</a></p>`}`
 }
 
-export function showLogRows({ words, labels, texts, message }: Page, events: readonly Recorded[]): Html {
+export function showLogRows(page: Page, events: readonly Recorded[]): Html {
+  const { words, labels, texts, message } = page
   const describe = (event: Recorded) => {
     const { actor, anomaly } = event
     const by = actor && html` <span class="soft">${labels.by} ${nameActor(actor, labels)}</span>`
@@ -38,7 +38,7 @@ export function showLogRows({ words, labels, texts, message }: Page, events: rea
   const columns: Columns<Recorded> = [
     [texts.position, event => event.position],
     [texts.when, event => showInstant(event.at, labels)],
-    [texts.stream, event => linkToStream(event.stream)],
+    [texts.stream, event => linkToStream(page, event.stream)],
     [texts.type, event => html`<code>${event.type}</code>`],
     [texts.words, describe],
   ]
@@ -79,7 +79,7 @@ export async function showComparison(page: Page): Promise<Html> {
   const isStream = (key: string) => Object.hasOwn(names.kinds, key.split('-', 1)[0] ?? '')
   const columns: Columns<(typeof changes)[number]> = [
     [texts.view, each => texts[each.view]],
-    ['ID', each => (isStream(each.key) ? linkToStream(each.key) : html`<code>${each.key}</code>`)],
+    ['ID', each => (isStream(each.key) ? linkToStream(page, each.key) : html`<code>${each.key}</code>`)],
     [texts.change, each => each.what],
     [texts.column, each => names.column(each.column)],
     [texts.before, each => showCell(page, each.view, each.column, each.before)],

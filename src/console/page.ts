@@ -57,8 +57,9 @@ ${content}
   return page.html
 }
 
-export function linkToStream(stream: string): Html {
-  return html`<a href="/stream/${encodeURIComponent(stream)}"><code>${stream}</code></a>`
+/** A link to a stream, at the moment that the page shows. */
+export function linkToStream(page: Page, stream: string): Html {
+  return html`<a href="${sameMoment(page, `/stream/${encodeURIComponent(stream)}`)}"><code>${stream}</code></a>`
 }
 
 /** Texts by name: what a form sends, or what it offers. */

@@ -18,7 +18,7 @@ export function showCell(page: Page, view: keyof Views, column: string, value: u
   if (sealed.has(column)) return html`<em>${texts.sealed}</em>`
   if (isInstant(value)) return showInstant(value, labels)
   const text = String(value)
-  if (column === 'subject') return linkToStream(streamOf('subject', text))
+  if (column === 'subject') return linkToStream(page, streamOf('subject', text))
   if (column === 'handlers') return showHandlers(page, text)
   if (column === 'consent_lists' || column === 'awareness_lists') return showTimes(page, text)
   if (flags.has(column)) return value === 1 ? labels.yes : labels.no

@@ -125,19 +125,16 @@ export function createEffects({ clock, engine, store, commands }: ApiContext): E
     return state === 'unknown' ? 'reading' : 'process'
   }
 
-  function canBeWithdrawn(pending: PendingEffect): boolean {
-    return engine.withdrawnFact(pending, false) !== undefined && !store.isFromBeforeRestore(pending)
-  }
-
   function actionsFor(pending: PendingEffect): Waiting['actions'] {
     const { state, type, isDamaged } = pending
     if (isDamaged) return []
     if (state === 'unknown') return type === paidCall ? ['resolve'] : []
     if (!unsentStates.includes(state)) return []
+    const canBeWithdrawn = engine.withdrawnFact(pending, false) !== undefined && !store.isFromBeforeRestore(pending)
     return [
       ...(state === 'pending' ? [] : (['retry'] as const)),
       ...(state === 'parked' || serviceOf(type) === 'keys' ? [] : (['park'] as const)),
-      ...(canBeWithdrawn(pending) ? (['withdraw'] as const) : []),
+      ...(canBeWithdrawn ? (['withdraw'] as const) : []),
     ]
   }
 

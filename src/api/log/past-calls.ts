@@ -1,4 +1,5 @@
 import { type EffectState, openStates, type PendingEffect } from '../../vocabulary/message.ts'
+import { parseEffectId } from '../../vocabulary/names.ts'
 import { readEvents } from '../api-context.ts'
 import type { LogStore, Recorded } from '../events.ts'
 
@@ -15,8 +16,9 @@ export async function readPastCalls(
     if (event.position > until) break
     ended.push(...applyEvent(open, event).filter(isWanted))
   }
-  const found = [...open.values()].filter(isWanted)
-  return states ? [...found, ...ended.reverse()] : [...ended, ...found].sort((a, b) => a.position - b.position)
+  const nOf = ({ id }: PendingEffect) => parseEffectId(id)[2]
+  const all = [...ended, ...open.values()].filter(isWanted).sort((a, b) => a.position - b.position || nOf(a) - nOf(b))
+  return states?.every(state => !openStates.includes(state)) ? all.reverse() : all
 }
 
 /** Does to the open calls what the ledger did to them, in its order, and returns those that ended. */
@@ -46,8 +48,8 @@ function applyEvent(open: Map<string, PendingEffect>, event: Recorded): PendingE
   }
   for (const effect of cancels) end(effect, 'cancelled', `cancelled by ${event.type}`)
   if (resolves) {
-    const ofType = [...open.values()].filter(call => call.stream === stream && call.type === resolves.effect)
-    const doubtful = ofType.filter(({ state }) => state === 'unknown')
+    const isMeant = (each: PendingEffect) => each.stream === stream && each.type === resolves.effect
+    const doubtful = [...open.values()].filter(each => each.state === 'unknown' && isMeant(each))
     const [last] = doubtful.sort((a, b) => (b.settledAt ?? 0) - (a.settledAt ?? 0))
     end(last?.id, resolves.as, 'it was found out')
   }
