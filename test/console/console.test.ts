@@ -113,10 +113,12 @@ test('a stream leads to what it is about, a past moment shows what was known the
   expect(first).toContain('Checks and followers are always those of now.')
   for (const list of ['effects', 'subscriptions']) expect((await get(`/${list}?known=1`)).text).toContain('None.')
   const [requested] = await eventsOf(world, 'subscription.registrationRequested')
-  const then = await get(`/subscriptions?known=${requested?.position}`)
-  expect(then.text).toMatch(/"\/stream\/[^?]+\?known=\d+">.*<div>being registered</s)
+  expect((await get(`/subscriptions?known=${requested?.position}`)).text).toMatch(/\?known=\d+">.*>being registered</s)
   const proof = await get(`/prove?stream=${revoked?.stream}&at=2026-11-20T12:10:00.000Z`)
   expect(proof).toMatchObject({ status: 200, text: expect.stringContaining('Yes, it was valid') })
+  // After the clock was ahead, the instant of now means all that is recorded.
+  world.clock.jump(-9_000 * hourMs)
+  expect(await world.averba.subscriptions.list({ knownAt: new Date(world.clock.now()).toISOString() })).toHaveLength(1)
 })
 
 test('an operator acts in a name that the log keeps, and sees personal data only after an event that says so', async () => {
@@ -171,9 +173,8 @@ test('an act that is not known yet is not called done, and a form that is sent t
 test('states, rows, checks and changes are in the words of the page, not by the names of columns and codes', async () => {
   const { world } = await createReportedWorld()
   const { get } = consoleOf(world, { language: 'pt-BR' })
-  const { text: handled } = await get('/notifications?state=handled')
-  expect(handled).toContain('<option value="handled" selected>tratada</option>')
-  expect(handled).not.toMatch(/>(handled|parked|failing)</)
+  const handled = /^(?!.*>(handled|parked|failing)<).*<option value="handled" selected>tratada<\/option>/s
+  expect((await get('/notifications?state=handled')).text).toMatch(handled)
   expect((await get('/subscriptions')).text).toMatch(/<div>ativa</)
   const events = await Array.fromAsync(world.averba.log.read())
   for (const kind of ['subject', 'consent', 'validation', 'notification', 'subscription']) {
@@ -183,9 +184,8 @@ test('states, rows, checks and changes are in the words of the page, not by the 
     expect(row.match(/<dt>/g)?.length, kind).toBeGreaterThan(4)
     expect(row, kind).not.toMatch(/_|>(known|host|delivered|healthy|\[\]|not recorded|não consta)</)
   }
-  const { text: compared } = await get('/compare?view=&a=20&b=40')
-  expect(compared).toContain('<div>Status</div></td><td data-label="Antes"><div>ativo</div>')
-  expect(compared).not.toMatch(/<div>[a-z]+_[a-z_]+</)
+  const changed = /^(?!.*<div>[a-z]+_[a-z_]+<).*<div>Status<\/div><\/td><td data-label="Antes"><div>ativo<\/div>/s
+  expect((await get('/compare?view=&a=20&b=40')).text).toMatch(changed)
   expect((await get('/')).text).toMatch(/^(?!.*<div>(store|erasures|followers)<).*<div>Eliminações<\/div>/s)
   expect((await get('/notifications')).text).toMatch(/^(?!.*não consta).*<div>recebida<\/div>/s)
   world.averba.notifications.handle('dimp-situacao-import', 'crm', () => Promise.reject(new TypeError('x')))
@@ -226,8 +226,7 @@ test('a validation in doubt is resolved with how it was found out, and an error 
   expect((await get(`/?known=${doubted}`)).text).toMatch(/answer was lost \(1\).*doubt that may have been paid: 1</s)
   await readConsent(world)
   const [consent] = await eventsOf(world, 'consent.appeared')
-  const wrong = await get(`/prove?stream=${consent?.stream}&at=yesterday`)
-  expect(wrong).toMatchObject({ status: 400, text: expect.stringMatching(/INVALID_INPUT: .*<p class="soft">/) })
+  expect((await get(`/prove?stream=${consent?.stream}&at=yesterday`)).text).toMatch(/INVALID_INPUT: .*<p class="soft">/)
 })
 
 test('the overview leads to the consents that it counts, the first to expire first, now and as they were', async () => {

@@ -215,7 +215,7 @@ export function createSubscriptions(
     list: ({ inactive = false, knownAt } = {}) =>
       lazyList(async function* () {
         const past = knownAt === undefined ? undefined : await resolveKnownAt(context, knownAt)
-        const all = past ? await rows.asOf('subscriptions', past) : await subscriptionRows(context)
+        const all = await (past ? rows.asOf('subscriptions', { position: past.position }) : subscriptionRows(context))
         const wanted = all.filter(row => inactive || row.state !== 'deleted')
         const now = past && fromInstant(past.at)
         yield await Promise.all(wanted.map(row => openSubscription(row, now))) // One page: they are few.
