@@ -18,7 +18,7 @@ import * as note from '../src/proof/note.ts'
 import { parseObject, parseRecorded } from '../src/proof/recorded-header.ts'
 import { parseTlogProof, verifyTlogProof } from '../src/proof/tlog-proof.ts'
 import { readTimeStamp } from '../src/proof/verify-checkpoints.ts'
-import { parseBrasilia, parseIso, readInstant, readMoment } from '../src/vocabulary/brasilia.ts'
+import { parseBrasilia, parseIso, readDay, readInstant, readMoment } from '../src/vocabulary/brasilia.ts'
 import { holdsCredentials, parseHttpsAddress } from '../src/vocabulary/https-address.ts'
 import { parseJson, parseRecords } from '../src/vocabulary/json.ts'
 import { printable, printableText } from '../src/vocabulary/printable.ts'
@@ -87,6 +87,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   readTimeStamp: text => readTimeStamp(Buffer.from(text.slice(0, 65_536), 'latin1')),
   parseBrasilia,
   parseIso,
+  readDay,
   readInstant,
   readMoment,
   parseJson,
