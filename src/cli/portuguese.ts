@@ -507,7 +507,6 @@ export const portuguese: Readonly<Record<string, string>> = {
   '{}: recorded as charged.': '{}: anotada como cobrada.',
   '{}: recorded as not charged.': '{}: anotada como não cobrada.',
   'its end is wanted since {} [{}, withdraw-end]': 'o fim é pedido desde {} [{}, withdraw-end]',
-  'Left out, since the service no longer lists them: {}.': 'Deixados de fora, pois o serviço já não os lista: {}.',
   'asked to become {}: {}': 'pedido para passar a {}: {}',
   'expires {}': 'expira em {}',
   'declined ({})': 'recusado ({})',

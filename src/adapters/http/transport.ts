@@ -225,5 +225,7 @@ function toResponse(answer: Dispatcher.ResponseData, body: Buffer<ArrayBuffer> |
 }
 
 function toHeaders(raw: Record<string, string | string[] | undefined>): Headers {
-  return new Headers(Object.entries(raw).flatMap(([name, value = []]) => [value].flat().map(each => [name, each])))
+  const headers = new Headers()
+  for (const [name, value = []] of Object.entries(raw)) for (const each of [value].flat()) headers.append(name, each)
+  return headers
 }

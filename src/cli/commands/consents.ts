@@ -74,11 +74,6 @@ const syncCommand = defineCommand({
 
 const fittingStatus = { deny: 'PENDENTE', revoke: 'ATIVO', 'withdraw-end': undefined } as const
 
-/** Of what the service no longer lists, only an approval that was not sent yet can become a denial. */
-function canBeAsked({ knowledge, asked }: ConsentRow, verb: 'deny' | 'revoke'): boolean {
-  return knowledge !== 'vanished' || (verb === 'deny' && asked === 'ATIVO')
-}
-
 /** Defines a command that decides on consents: those with the ids, or all that the filter finds. */
 function defineDecision(verb: 'deny' | 'revoke' | 'withdraw-end', description: string, example: string) {
   return defineCommand({
@@ -104,18 +99,13 @@ function defineDecision(verb: 'deny' | 'revoke' | 'withdraw-end', description: s
         async averba => {
           // Those with another status would be refused.
           const fitting = { status: status ?? fittingStatus[verb], ends: ends || verb === 'withdraw-end' }
-          const found = ids.length > 0 ? [] : await findRows(averba, { ...requireFilter(filter), ...fitting })
-          const kept = verb === 'withdraw-end' ? found : found.filter(row => canBeAsked(row, verb))
-          const leftOut = found.length - kept.length
+          const findAll = () => findRows(averba, { ...requireFilter(filter), ...fitting })
+          // Also those that the service no longer lists: that their end cannot be asked for must be seen.
+          const found = ids.length > 0 ? ids : (await findAll()).map(row => row.consent)
           const look = (stream: string) => requireConsent(averba, stream)
           const method = verb === 'withdraw-end' ? 'withdrawEnd' : verb
           const act = by && (async (stream: string) => averba.consents[method](await look(stream), { reason, ...by }))
-          const all = ids.length > 0 ? ids : kept.map(row => row.consent)
-          const end = await actOnEach(terminal, 'consent', all, { act, look })
-          const { say } = terminal
-          const more = say`Left out, since the service no longer lists them: ${say.count(leftOut, 'consent')}.`
-          const lines = leftOut > 0 ? [...end.lines, more] : end.lines
-          return { ...end, result: { ...end.result, leftOut }, lines }
+          return actOnEach(terminal, 'consent', found, { act, look })
         },
         { onlyLooks: !by },
       )
