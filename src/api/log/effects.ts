@@ -29,7 +29,8 @@ export interface Effects {
   /**
    * Lists the calls: all, those of one state, or those that have not ended (`open`). The oldest first, but those of a
    * state that has ended the newest first. With `knownAt`, a position or an instant, as they were known then: rebuilt
-   * from the log, which has neither the attempts at readings nor why a service declined.
+   * from the log, which lacks some attempts, such as those at readings, and words for some reasons: one that has ended
+   * names the event that recorded it.
    *
    * @throws {AverbaError} `INVALID_INPUT` for an unknown state or a future moment
    */
