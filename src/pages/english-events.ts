@@ -79,6 +79,8 @@ export const englishEvents: EventWords = {
   'consent.changeNotMade': ({ asked, status, isGivenUp }) =>
     `The change to ${asked} was not made${isGivenUp ? ' and is not asked for again' : ''}: the consent is still ${status}`,
   'consent.changeRepeated': ({ status }) => `${status} is asked for again`,
+  'consent.endWanted': () =>
+    'A denial or revocation is wanted: it is asked for once the service lists the consent again',
   'consent.endWithdrawn': () => 'The denial or revocation that was asked for is no longer wanted',
   'consent.detailRequested': () => 'Full reading of the consent requested',
   'consent.changeSeen': ({ status }) =>

@@ -75,6 +75,7 @@ export const portugueseEvents: EventWords = {
   'consent.changeNotMade': ({ asked, status, isGivenUp }) =>
     `A mudança para ${asked} não foi feita${isGivenUp ? ' e não é mais pedida' : ''}: o consentimento segue ${status}`,
   'consent.changeRepeated': ({ status }) => `${status} é pedido de novo`,
+  'consent.endWanted': () => 'Negativa ou revogação pedida: segue quando o serviço voltar a listar o consentimento',
   'consent.endWithdrawn': () => 'A negativa ou revogação pedida foi retirada',
   'consent.detailRequested': () => 'Leitura completa do consentimento pedida',
   'consent.changeSeen': ({ status }) =>

@@ -92,9 +92,11 @@ const noEnd = { end_wanted_at: null, end_asked_at: null } as const
 function endAfter(row: ConsentRow, event: RecordedOf<ConsentEvent>): Pick<ConsentRow, keyof typeof noEnd> {
   const { end_wanted_at, end_asked_at, is_lost } = row
   if (event.type === 'consent.endWithdrawn') return noEnd
-  if (event.type === 'consent.changeRequested') {
+  if (event.type === 'consent.changeRequested' || event.type === 'consent.endWanted') {
     const asked = event.data.askedAt ?? event.at
-    return event.data.status === 'ATIVO' ? noEnd : { end_wanted_at: end_wanted_at ?? asked, end_asked_at: asked }
+    return 'status' in event.data && event.data.status === 'ATIVO'
+      ? noEnd
+      : { end_wanted_at: end_wanted_at ?? asked, end_asked_at: asked }
   }
   const isEnded = showsStatus(event) && isWantedEnd({ endWantedAt: end_asked_at, isLost: is_lost === 1 }, event.data)
   return isEnded ? noEnd : { end_wanted_at, end_asked_at }
@@ -135,6 +137,7 @@ function applyEvent(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
       setChange(row, null)
       return
     case 'consent.endWithdrawn':
+    case 'consent.endWanted':
       if (event.data.isUnsent) setChange(row, null)
       else if (event.data.sentBefore) setChange(row, row.asked, 1)
       return

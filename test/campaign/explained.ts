@@ -10,7 +10,7 @@ const explained: Explained = {
     // The simulated service changes a status only as the contract allows.
     /^consent: .* \(consent\.conflicted\)$/,
     // The simulated service never stops listing a consent.
-    /^consent: (status (\S+ -> vanished|vanished -> \S+) |(knowledge|change|end|reading) .* \(consent\.appeared\)$)/,
+    /^consent: (status (\S+ -> vanished|vanished -> \S+) |(knowledge|change|end|reading) .* \(consent\.(appeared|endWanted)\)$)/,
     // The operator tries readings again, and gives none up.
     /^consent: reading requested -> none \(consent\.readGivenUp\)$/,
     // It needs an engine that pauses between its last check of the consent and the record of it.

@@ -117,7 +117,7 @@ export const samples: readonly Sample[] = [
       ...statuses.map(shown),
       ...each(['consent.approve', 'consent.deny']),
       ...each(['consent.deny', 'consent.approve', 'consent.revoke'], { sentBefore: true }),
-      ...of('consent.revoke', {}),
+      ...of('consent.revoke', {}, { isUnsent: true }, { sentBefore: true }),
       ...of('consent.withdrawEnd', {}, { isUnsent: true }, { sentBefore: true }),
       { type: 'consent.approve', data: { isUnsent: true } },
       ...each(['consent.readDetail', 'consent.miss', 'consent.erase']),

@@ -2,8 +2,7 @@ import type { ConsentEffects } from '../../adapters/consent/client.ts'
 import { type EndWithheldCall, guardEffect } from '../../engine/performing/guarded-performer.ts'
 import { heldOf } from '../../machines/consent/chart.ts'
 import { evolveConsent, initialConsent } from '../../machines/consent/consent.ts'
-import { endFrom } from '../../machines/consent/readings.ts'
-import { isOpen } from '../../machines/consent/status.ts'
+import { endFrom, isOpen } from '../../machines/consent/status.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { type Json, withdrawnProblem } from '../../vocabulary/message.ts'
 import { effectOwner, type PerformersOf } from '../../vocabulary/performer.ts'
@@ -83,13 +82,14 @@ async function endIfObsolete(
   const { events } = await readConsentEvents(store, pending.stream)
   const held = heldOf(events.reduce(evolveConsent, initialConsent))
   const { asked, reading, statusesSinceRequest, isEndWanted, isVanished } = held
-  const isGivenUp = status !== 'ATIVO' && !isEndWanted
+  // A no came after the approval, or was given up.
+  const isContrary = (status === 'ATIVO') === isEndWanted
   const isOtherEnd = status !== 'ATIVO' && isOpen(reading.status) && endFrom(reading.status) !== status
   // An end that is wanted is asked for again once the consent is listed, and after a reading.
-  if (asked === status && !isGivenUp && !isOtherEnd && !isVanished) return undefined
-  const reason = isVanished
-    ? 'the service no longer lists the consent'
-    : `the consent is now ${reading.status}${isGivenUp ? ', and the end was given up' : ''}`
+  if (asked === status && !isContrary && !isOtherEnd && !isVanished) return undefined
+  const contrary = isEndWanted ? 'its end is wanted' : 'the end was given up'
+  const obsolete = isContrary ? contrary : `the consent is now ${reading.status}`
+  const reason = isVanished ? 'the service no longer lists the consent' : obsolete
   // An approval that was revoked since would be reported as effective.
   const isDone =
     status === 'ATIVO' ? reading.status === status && !isVanished : statusesSinceRequest.some(each => each === status)
@@ -113,15 +113,20 @@ const neverSent = 'It was given up, or a reading showed another status, before t
 const notRepeated =
   'It was given up, or a reading showed another status: the request was sent once, not processed, and is not sent again'
 
-/** Counts the consents whose end was asked for and has not been shown, and those of them without an open request. */
-export async function countWantedEnds({
-  views,
-}: Pick<ApiContext, 'views'>): Promise<{ readonly wanted: number; readonly idle: number }> {
+/**
+ * Counts the consents whose end was asked for and has not been shown, those of them that are not listed, and those of
+ * the others without an open request.
+ */
+export async function countWantedEnds({ views }: Pick<ApiContext, 'views'>) {
   const rows = views.selectFrom('consents').where('end_wanted_at', 'is not', null)
   const counted = await rows
-    .select(({ fn }) => [fn.countAll<number>().as('wanted'), fn.count<number>('asked').as('open')])
+    .select(({ fn }) => [
+      fn.countAll<number>().as('wanted'),
+      fn.countAll<number>().filterWhere('knowledge', '=', 'vanished').as('unlisted'),
+      fn.countAll<number>().filterWhere('knowledge', '!=', 'vanished').filterWhere('asked', 'is', null).as('idle'),
+    ])
     .executeTakeFirstOrThrow()
-  return { wanted: Number(counted.wanted), idle: Number(counted.wanted) - Number(counted.open) }
+  return { wanted: Number(counted.wanted), unlisted: Number(counted.unlisted), idle: Number(counted.idle) }
 }
 
 const logMessages = {

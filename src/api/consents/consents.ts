@@ -94,9 +94,13 @@ export interface Consents extends Enrolments, Standings {
    * another change is under way
    */
   approve(selector: RecordSelector, evidence?: CommandOptions & DecisionEvidence): Promise<Outcome<Consent>>
-  /** Asks the service to change a consent from PENDENTE to NEGADO. Throws as `approve` does. */
+  /**
+   * Asks the service to change a consent from PENDENTE to NEGADO. Of one that the service no longer lists, the end is
+   * wanted from now on, and asked for once it is listed again: the outcome is `pending`, with an empty `effect`.
+   * Throws as `approve` does.
+   */
   deny(selector: RecordSelector, evidence?: CommandOptions & DecisionEvidence): Promise<Outcome<Consent>>
-  /** Asks the service to change a consent from ATIVO to REVOGADO. Throws as `approve` does. */
+  /** Asks the service to change a consent from ATIVO to REVOGADO. All else is as for `deny`. */
   revoke(selector: RecordSelector, evidence?: CommandOptions & DecisionEvidence): Promise<Outcome<Consent>>
   /**
    * Gives up a denial or revocation that has not been made: it is no longer asked for. Uses are blocked only until it
@@ -157,7 +161,7 @@ export function createConsents(context: ApiContext): Consents {
     const { subject, stream } = await findConsent(selector)
     if (stream === undefined) throw unknownConsent(verb)
     const parts = why && { why: { owner: streamOf('subject', subject), value: why } }
-    return commands.send(
+    const outcome = await commands.send(
       { method: `consents.${verb}`, subject, id: selector.id, ...(why && { why }) },
       async () => {
         const waiting = await findWaitingChange(stream)
@@ -180,6 +184,10 @@ export function createConsents(context: ApiContext): Consents {
         return toConsent(row, row.changed_at)
       },
     )
+    if (outcome.effect !== '' || verb === 'withdrawEnd') return outcome
+    // What is no longer listed is asked for later.
+    const { position, effect, replayed } = outcome
+    return { position, effect, replayed, status: 'pending' }
   }
 
   /** The change of a consent that waits to be sent, or sent again; `undefined` unless there is exactly one. */

@@ -12,7 +12,7 @@ import { countWantedEnds } from './changes.ts'
  */
 export async function checkFreshness(context: ApiContext): Promise<CheckResult | undefined> {
   const { ok, detail, overdue, requestsPerSecond, neededPerSecond } = await planSync(context)
-  const { wanted, idle } = await countWantedEnds(context)
+  const { wanted, unlisted, idle } = await countWantedEnds(context)
   const isRead = context.options.consentService !== undefined
   if (wanted === 0 && !isRead) return undefined
   const isTight = requestsPerSecond !== null && neededPerSecond > requestsPerSecond
@@ -24,11 +24,12 @@ export async function checkFreshness(context: ApiContext): Promise<CheckResult |
   const fresh = ok ? detail : `${detail}: ${advice.join('; ')}`
   if (wanted === 0) return { ok, detail: fresh }
   const noun = wanted === 1 ? 'denial or revocation has' : 'denials or revocations have'
-  const decide =
-    idle > 0
-      ? `; for ${idle} without an open request decide by consents.revoke, consents.deny or consents.withdrawEnd`
-      : ''
-  const blocked = `${wanted} ${noun} not been made yet, and nothing is used meanwhile: see effects.list()${decide}`
+  const notes = [
+    `${wanted} ${noun} not been made yet, and nothing is used meanwhile: see effects.list()`,
+    idle > 0 && `for ${idle} without an open request decide by consents.revoke, consents.deny or consents.withdrawEnd`,
+    unlisted > 0 && `for ${unlisted} that the service no longer lists it is asked once it lists them again`,
+  ]
+  const blocked = notes.filter(note => note !== false).join('; ')
   return { ok: false, detail: isRead ? `${blocked}; ${fresh}` : blocked }
 }
 

@@ -64,8 +64,9 @@ export function replayTimeline(events: readonly ConsentRecorded[]): (asked: Time
     if (event.type === 'consent.appeared' || event.type === 'consent.amended')
       expiries.push({ expiresAt: event.data.expiresAt, from: event.at })
     // A repeated denial or revocation keeps the doubt that began with the first.
-    if (event.type === 'consent.changeRequested' && !(held.isEndWanted && event.data.status !== 'ATIVO'))
-      askedAt = event.at
+    const isApproval = event.type === 'consent.changeRequested' && event.data.status === 'ATIVO'
+    const isRequest = event.type === 'consent.changeRequested' || event.type === 'consent.endWanted'
+    if (isApproval || (isRequest && !held.isEndWanted)) askedAt = event.at
     if (!held.isUncertain) shownAt = event.at
     const wasBlocked = held.isEndPossible
     state = evolveConsent(state, event)

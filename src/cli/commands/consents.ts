@@ -100,7 +100,7 @@ function defineDecision(verb: 'deny' | 'revoke' | 'withdraw-end', description: s
           // Those with another status would be refused.
           const fitting = { status: status ?? fittingStatus[verb], ends: ends || verb === 'withdraw-end' }
           const findAll = () => findRows(averba, { ...requireFilter(filter), ...fitting })
-          // Also those that the service no longer lists: that their end cannot be asked for must be seen.
+          // Also those that the service no longer lists: their end stays wanted.
           const found = ids.length > 0 ? ids : (await findAll()).map(row => row.consent)
           const look = (stream: string) => requireConsent(averba, stream)
           const method = verb === 'withdraw-end' ? 'withdrawEnd' : verb
@@ -165,6 +165,8 @@ function formatConsents(terminal: Terminal, { shown, more, calls }: FoundConsent
   const { say } = terminal
   const headings = [say`CONSENT`, say`STATUS`, say`CONTROLLER`, say`WHY, UNTIL WHEN, WHAT TO DO`]
   const describe = ({ end_wanted_at: endWantedAt, status, asked, knowledge, lapses_at: lapsesAt }: ConsentRow) => {
+    if (endWantedAt !== null && knowledge === 'vanished')
+      return say`its end is wanted since ${formatInstant(endWantedAt)}, and asked for once it is listed again [withdraw-end]`
     if (endWantedAt !== null)
       return say`its end is wanted since ${formatInstant(endWantedAt)} [${status === 'PENDENTE' ? 'deny' : 'revoke'}, withdraw-end]`
     const known = labelsOf(say.language).knowledge[knowledge] ?? knowledge

@@ -61,6 +61,12 @@ const perhapsReadTypes = [
 ]
 const perhapsRead = { guard: 'requestsReading', target: '.requested' } as const
 const notMade = { 'consent.changeNotMade': { target: 'none', actions: 'forgetChange' } } as const
+/** An event that withdraws the request that waits, if one does. */
+const waitingEnds = [
+  { guard: { type: 'reports', params: { isUnsent: true } }, target: 'none', actions: 'forgetChange' },
+  { guard: { type: 'reports', params: { sentBefore: true } }, target: 'contrary' },
+  {},
+] as const
 const isBeingRead = refusesRequest('the last change may have been made: a reading will show it')
 const doubtEnds = { target: 'known', actions: 'forgetShown' } as const
 
@@ -92,14 +98,14 @@ export const chart = setup({
     forgetShown: assign({ shown: null, shownAt: null, isShownOld: false }),
     keepRequest: keep(
       'consent.changeRequested',
-      ({ data: { status, askedAt = null, until = null, isUnsent } }, { reading, endWantedAt, repeats }) => ({
+      ({ data: { status, askedAt = null, until = null, isUnsent } }, { reading, endWantedAt, requests }) => ({
         ...{ asked: status, askedAt, askedUntil: until, lostAt: null, statusesSinceRequest: [reading.status] },
         // A former request for the same end may have been sent.
-        ...{ refusedEnd: null, repeats: endWantedAt === null ? 0 : repeats + (isUnsent ? 0 : 1) },
+        ...{ refusedEnd: null, requests: endWantedAt === null ? 1 : requests + (isUnsent ? 0 : 1) },
       }),
     ),
-    keepRepeat: keep('consent.changeRepeated', ({ data: { status, askedAt } }, { repeats }) => ({
-      ...{ asked: status, askedAt, lostAt: null, refusedEnd: null, repeats: repeats + 1 },
+    keepRepeat: keep('consent.changeRepeated', ({ data: { status, askedAt } }, { requests }) => ({
+      ...{ asked: status, askedAt, lostAt: null, refusedEnd: null, requests: requests + 1 },
     })),
     keepRefusal: assign({ refusedEnd: ({ context }) => context.asked, asked: null, askedAt: null, lostAt: null }),
     // Readings ask again for an approval until then.
@@ -107,6 +113,13 @@ export const chart = setup({
       ...{ askedUntil: data.isGivenUp ? null : askedUntil, lostAt: askedAt },
     })),
     wantEnd: keep('consent.changeRequested', ({ data: { askedAt = null } }) => ({ endWantedAt: askedAt })),
+    keepEnd: keep(
+      'consent.endWanted',
+      ({ data: { askedAt = null, isUnsent } }, { reading, endWantedAt, requests }) => ({
+        ...{ endWantedAt: askedAt, refusedEnd: null, statusesSinceRequest: [reading.status] },
+        requests: endWantedAt === null ? 0 : requests - (isUnsent ? 1 : 0),
+      }),
+    ),
     forgetEnd: assign({ endWantedAt: null }),
     keepLoss: keep(['consent.changeLost', 'consent.changeContradicted'], ({ data }, { askedAt }) => ({
       lostAt: data.lostAt ?? askedAt,
@@ -157,14 +170,14 @@ export const chart = setup({
           },
         },
         vanished: {
-          description: 'The service no longer lists it: it cannot be used until it is listed again.',
+          description:
+            'The service no longer lists it: it cannot be used, and a denial or revocation is kept, until it is listed again.',
           on: {
             'consent.appeared': asShown,
             // The answer to a change that was requested before: PENDENTE contradicts it.
             'consent.conflicted': asShown.slice(1),
             'consent.described': { actions: 'keepHistory' },
-            // A denial may replace an approval that was not sent.
-            'consent.changeRequested': asks({ status: 'NEGADO', instead: 'ATIVO' }),
+            'consent.endWanted': {},
           },
           meta: { refusesAll: { refused: 'the service no longer lists it' } },
         },
@@ -213,7 +226,7 @@ export const chart = setup({
           { guard: 'isStillAsked', target: '.none', actions: 'forgetChange' },
           {},
         ],
-        'consent.endWithdrawn': {},
+        ...taken('consent.endWithdrawn', 'consent.endWanted'),
       },
       states: {
         none: {
@@ -233,11 +246,7 @@ export const chart = setup({
               instead => ({ ...asks({ instead }), actions: 'keepRequest' }) as const,
             ),
             'consent.changeDeclined': { target: 'none', actions: 'keepRefusal' },
-            'consent.endWithdrawn': [
-              { guard: { type: 'reports', params: { isUnsent: true } }, target: 'none', actions: 'forgetChange' },
-              { guard: { type: 'reports', params: { sentBefore: true } }, target: 'contrary' },
-              {},
-            ],
+            ...each(['consent.endWithdrawn', 'consent.endWanted'], waitingEnds),
             'consent.changeLost': { target: 'lost', actions: 'keepLoss' },
             'consent.changeContradicted': { target: 'contrary', actions: 'keepLoss' },
           },
@@ -267,6 +276,7 @@ export const chart = setup({
               ...endings.map(status => ({ ...asks({ status }), target: 'wanted', actions: 'wantEnd' }) as const),
               {},
             ],
+            'consent.endWanted': { target: 'wanted', actions: 'keepEnd' },
           },
           meta: { refuses: { 'consent.endWithdrawn': { refused: 'no denial or revocation is wanted' } } },
         },
@@ -275,6 +285,7 @@ export const chart = setup({
           on: {
             ...each(showingTypes, [{ guard: 'isWantedEnd', target: 'unwanted', actions: 'forgetEnd' }, {}]),
             'consent.approved': {},
+            'consent.endWanted': { actions: 'keepEnd' },
             'consent.endWithdrawn': { target: 'unwanted', actions: 'forgetEnd' },
             'consent.changeRequested': [
               // An end from before the newer request does not end it.
@@ -312,7 +323,7 @@ export const chart = setup({
               ...(['consent.changeRequested', 'consent.changeNotMade', 'consent.answeredLate'] as const),
               ...(['consent.described', 'consent.readDeclined'] as const),
               ...(['consent.readGivenUp', 'consent.used', 'consent.useRefused'] as const),
-              ...(['consent.changeRepeated', 'consent.detailRequested'] as const),
+              ...(['consent.changeRepeated', 'consent.detailRequested', 'consent.endWanted'] as const),
               ...perhapsReadTypes,
             ),
             'consent.erased': 'erased',

@@ -2,7 +2,7 @@ import type { Message, MessageWithParts } from '../../vocabulary/message.ts'
 import { defineMachine, record } from '../definition/define-machine.ts'
 import type { Recording } from '../definition/machine.ts'
 import { type ConsentChartState, chart, heldOf } from './chart.ts'
-import type { ConsentEvent, ConsentMessage, UseQuestion } from './events.ts'
+import type { ConsentEvent, ConsentMessage, UseQuestion, WithdrawnEnd } from './events.ts'
 import { type ConsentView, moveTypes } from './moves.ts'
 import {
   answered,
@@ -19,6 +19,7 @@ import {
   withheld,
 } from './readings.ts'
 import { judge } from './standing.ts'
+import { isOpen } from './status.ts'
 
 const asks = { 'consent.approve': 'ATIVO', 'consent.deny': 'NEGADO', 'consent.revoke': 'REVOGADO' } as const
 
@@ -31,19 +32,18 @@ function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessa
     case 'consent.revoke': {
       const status = asks[message.type]
       const { askedAt, until, isUnsent, sentBefore } = message.data
-      const replaced = (isUnsent || sentBefore) && held.asked !== null && { instead: held.asked }
       const times = { ...(askedAt !== undefined && { askedAt }), ...(until !== undefined && { until }) }
+      if (status !== 'ATIVO' && held.isVanished && isOpen(held.reading.status))
+        return record({ type: 'consent.endWanted', data: { ...ofWaiting(held, message.data), ...times } })
+      const replaced = (isUnsent || sentBefore) && held.asked !== null && { instead: held.asked }
       const data = { status, ...replaced, ...(replaced && isUnsent && { isUnsent }), ...times }
       // An approval takes the place of a denial that was never sent.
-      const isWithdrawn = status === 'ATIVO' && held.isEndWanted && isUnsent && held.repeats === 0
+      const isWithdrawn = status === 'ATIVO' && held.isEndWanted && held.requests <= (isUnsent ? 1 : 0)
       const request = { type: 'consent.changeRequested', data, effects: [changeStatus(held, status)] } as const
-      return record(...(isWithdrawn ? [withdrawn(held, { isUnsent })] : []), request)
+      return record(...(isWithdrawn ? [withdrawn(held, ofWaiting(held, message.data))] : []), request)
     }
-    case 'consent.withdrawEnd': {
-      // That the last request never left says nothing of those before it.
-      const mayBeSent = message.data.isUnsent && held.repeats > 0
-      return record(withdrawn(held, mayBeSent ? { sentBefore: true } : message.data))
-    }
+    case 'consent.withdrawEnd':
+      return record(withdrawn(held, ofWaiting(held, message.data)))
     case 'consent.readDetail':
       return record({ type: 'consent.detailRequested', data: {}, effects: [readConsent(held)] })
     case 'consent.observe':
@@ -76,6 +76,12 @@ function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessa
     case 'consentService.readGivenUp':
       return record({ type: 'consent.readGivenUp', data: {} }, ...unavailable(held))
   }
+}
+
+/** What became of a request that waits. That it never left says nothing of those before it. */
+function ofWaiting({ requests }: ConsentView, { isUnsent, sentBefore }: WithdrawnEnd): WithdrawnEnd {
+  if (sentBefore || (isUnsent && requests > 1)) return { sentBefore: true }
+  return isUnsent ? { isUnsent } : {}
 }
 
 /** Decides a use on the current state: the append fails if the stream has changed meanwhile. */
@@ -119,8 +125,8 @@ export const consentMachine = defineMachine({
   isReadWhole: true,
   commands: {
     'consent.approve': ['consent.endWithdrawn', ...requests('ATIVO')],
-    'consent.deny': requests('NEGADO'),
-    'consent.revoke': requests('REVOGADO'),
+    'consent.deny': ['consent.endWanted', ...requests('NEGADO')],
+    'consent.revoke': ['consent.endWanted', ...requests('REVOGADO')],
     'consent.withdrawEnd': ['consent.endWithdrawn'],
     'consent.readDetail': ['consent.detailRequested'],
     'consent.use': ['consent.used', 'consent.useRefused'],

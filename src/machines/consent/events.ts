@@ -84,6 +84,11 @@ export type ConsentEvent =
    * request that is under way may still be made.
    */
   | Event<'consent.endWithdrawn', WithdrawnEnd>
+  /**
+   * A person wants the end of a consent that the service no longer lists: it is asked for once it is listed again. Its
+   * part `why` has the reason.
+   */
+  | Event<'consent.endWanted', WithdrawnEnd & Pick<AskedChange, 'askedAt'>>
   /** Ends a change whose outcome a reading had shown. `status` is null if it was declined or not answered. */
   | Event<'consent.answeredLate', { asked: RequestableStatus | null; status: ConsentStatus | null }>
   /** A change was not sent, because it no longer applied. If an end is still wanted, the consent is read. */

@@ -18,6 +18,8 @@ export interface ConsentContext extends History {
   readonly consent: string
   readonly subject: string
   readonly reading: ConsentReading
+  /** When the list was requested that shows it, first or again. */
+  readonly listedAt: Instant | null
   /** When the request was sent whose answer shows the status. */
   readonly statusAt: Instant | null
   /** The service's time of the status, if its history has it. */
@@ -29,10 +31,10 @@ export interface ConsentContext extends History {
   readonly askedUntil: Instant | null
   /** Since when the service may still make a change whose outcome is unknown. */
   readonly lostAt: Instant | null
-  /** When the wanted end was first asked for, which one the service refused, and how often we asked once more. */
+  /** When the wanted end was asked for, which one the service refused, and how many requests for it were made. */
   readonly endWantedAt: Instant | null
   readonly refusedEnd: RequestableStatus | null
-  readonly repeats: number
+  readonly requests: number
   /** All known statuses since the last requested change. */
   readonly statusesSinceRequest: readonly ConsentStatus[]
   /** The differing status of a reading, until a full reading has shown what happened. */
@@ -56,9 +58,9 @@ export const initialContext: ConsentContext = {
   consent: '',
   subject: '',
   reading: { status: 'PENDENTE', createdAt: null, expiresAt: null, controller: null },
-  ...{ statusAt: null, since: null },
+  ...{ listedAt: null, statusAt: null, since: null },
   ...{ asked: null, askedAt: null, askedUntil: null, lostAt: null, statusesSinceRequest: [] },
-  ...{ endWantedAt: null, refusedEnd: null, repeats: 0 },
+  ...{ endWantedAt: null, refusedEnd: null, requests: 0 },
   ...{ shown: null, shownAt: null, isShownOld: false },
   ...unread,
   lapsed: null,
@@ -74,7 +76,13 @@ export function afterAppearing(
   { data }: Extract<ConsentEvent, { type: 'consent.appeared' }>,
 ): Partial<ConsentContext> {
   const { consent, subject, askedAt, ...reading } = data
-  const known = { statusAt: askedAt ?? null, since: null, statusesSinceRequest: withStatus(context, reading.status) }
+  const readAt = askedAt ?? null
+  const known = {
+    listedAt: readAt,
+    statusAt: readAt,
+    since: null,
+    statusesSinceRequest: withStatus(context, reading.status),
+  }
   return { consent, subject, reading, ...known, ...unread }
 }
 

@@ -32,6 +32,7 @@ import { isEndShown } from './standing.ts'
 import {
   type ConsentStatus,
   contradiction,
+  endFrom,
   type HistoryEntry,
   isBeginning,
   isOpen,
@@ -199,14 +200,14 @@ function markGivenUp(event: ConsentEvent, isGivenUp: boolean): ConsentEvent {
  * when a person has to decide: too much time has passed, or somebody approved it after its end was asked for.
  */
 function askAgain(held: ConsentView, { status, since, askedAt }: ShownStatus): readonly ConsentEvent[] {
-  const { isEndWanted, endWantedAt, repeats } = held
+  const { isEndWanted, endWantedAt, requests } = held
   const wantedAt = isEndWanted ? endWantedAt : held.askedAt
   if (wantedAt === null || askedAt === undefined || !isOpen(status)) return []
   // An end that was given up is not asked for again, and becomes no approval.
   if (!isEndWanted && (held.asked !== 'ATIVO' || status !== 'PENDENTE')) return []
   if (isEndWanted && status === 'ATIVO' && mayBeApprovedSince(held, wantedAt, since ?? undefined)) return []
   const again = isEndWanted ? endFrom(status) : 'ATIVO'
-  const dueAt = toInstant(fromInstant(askedAt) + backoffMs(repeats, minuteMs, dayMs))
+  const dueAt = toInstant(fromInstant(askedAt) + backoffMs(Math.max(0, requests - 1), minuteMs, dayMs))
   if (isTooLate(held, isEndWanted ? askedAt : dueAt)) return []
   const until = !isEndWanted && held.askedUntil !== null && { until: held.askedUntil }
   const effects = [
@@ -215,11 +216,15 @@ function askAgain(held: ConsentView, { status, since, askedAt }: ShownStatus): r
   return [{ type: 'consent.changeRepeated', data: { status: again, askedAt: wantedAt, ...until }, effects }]
 }
 
-/** Checks that an end, or else our change, was first asked for too long ago to be asked for again. */
-function isTooLate({ isEndWanted, endWantedAt, askedUntil }: ConsentView, now: Instant | undefined): boolean {
+/**
+ * Checks that an end, or else our change, was asked for too long ago to be asked for again. An end that was wanted while
+ * the consent was not listed is asked for from its listing on.
+ */
+function isTooLate({ isEndWanted, endWantedAt, listedAt, askedUntil }: ConsentView, now: Instant | undefined): boolean {
   if (now === undefined) return false
   if (!isEndWanted) return askedUntil === null || now > askedUntil
-  return endWantedAt !== null && fromInstant(now) - fromInstant(endWantedAt) > endRepeatedMaxMs
+  const since = endWantedAt !== null && listedAt !== null && listedAt > endWantedAt ? listedAt : endWantedAt
+  return since !== null && fromInstant(now) - fromInstant(since) > endRepeatedMaxMs
 }
 
 /**
@@ -243,11 +248,6 @@ interface ShownStatus {
   readonly status: ConsentStatus
   readonly since?: Instant | null | undefined
   readonly askedAt?: Instant | undefined
-}
-
-/** The end that may follow a status (section 3). */
-export function endFrom(status: ConsentStatus): RequestableStatus {
-  return status === 'PENDENTE' ? 'NEGADO' : 'REVOGADO'
 }
 
 /** Checks that a reading shows the former status within a minute of our lost change: it may still be made. */

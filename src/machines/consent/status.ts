@@ -28,6 +28,11 @@ export function moveType(held: ConsentStatus, status: ConsentStatus): MoveType |
   return from[status]
 }
 
+/** The end that may follow an open status (section 3). */
+export function endFrom(status: ConsentStatus): RequestableStatus {
+  return status === 'PENDENTE' ? 'NEGADO' : 'REVOGADO'
+}
+
 /** One entry of `historico`. `status` is null if the contract does not have it, `since` if it is not a date. */
 export interface HistoryEntry {
   readonly status: ConsentStatus | null

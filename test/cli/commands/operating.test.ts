@@ -256,11 +256,12 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   expect(await act(`consents sync --subject ${fresh} ${by}`)).toMatchObject(done(fresh))
   await expectOutput(act(`consents sync --subject nobody ${by}`), 'NOT_FOUND', 1)
 
-  // That the end of what the service no longer lists cannot be asked for is seen.
   const { run: actOnNone } = runConfigured(world, store, { fetch: async () => Response.json([]) })
   const sync = `consents sync --subject ${subject} ${by}`
   expect(await actOnNone(sync)).toMatchObject(done(subject))
-  await expectOutput(act(`${revoke} --subject ${subject}`), '1 consent (failed: 1).', 1)
+  await expectOutput(act(`${revoke} --subject ${subject}`), 'recorded, and not sent yet', 2)
+  await expectOutput(run('consents list --ends'), 'and asked for once it is listed again [withdraw-end]')
+  await expectOutput(act(`consents withdraw-end --subject ${subject} ${by} --reason x`), '1 consent (done: 1).')
   expect(await act(sync)).toMatchObject(done(subject))
 
   // A revocation that cannot be made is wanted until somebody gives it up.

@@ -65,7 +65,7 @@ test('consents are filtered by controller and status, and a wrong filter is an e
   await refuses('INVALID_INPUT', list({ subject, status: 'SUSPENSO' as never }))
 })
 
-test('an unlisted consent has vanished: it is not listed, cannot be changed, and is shown as it was last read', async () => {
+test('an unlisted consent has vanished: it is not listed, cannot be approved, and is shown as it was last read', async () => {
   const { averba, which, play } = await givenStory('ATIVO')
   const { consents } = averba
   await consents.get(which)
@@ -76,7 +76,7 @@ test('an unlisted consent has vanished: it is not listed, cannot be changed, and
   expect(await consents.list({ ...which, vanished: true })).toHaveLength(4)
   expect(await consents.get(which)).toMatchObject({ knowledge: 'vanished' })
   expect(await consents.get({ ...which, id: pending?.id ?? '' })).toBeUndefined()
-  await refuses('REFUSED', consents.revoke(which), { message: expect.stringContaining('no longer lists it') })
+  await refuses('REFUSED', consents.approve(which), { message: expect.stringContaining('no longer lists it') })
   await play('lists now')
   expect(valueOf(await consents.sync(which))).toMatchObject({ read: 4, changed: 4 })
 })

@@ -52,11 +52,10 @@ describe('a deferred change', () => {
       PENDENTE: changes busy, approve deferred, park, changes now, deny settled, approve declined WITHDRAWN, 2 h,
       settle, sent 2, is denied`,
     "is withdrawn by the person's denial, which is sent when the consent is listed again": `
-      PENDENTE: changes busy, approve deferred, lists without, 1 min, list, revoke REFUSED, deny declined NOT_LISTED,
-      approve declined WITHDRAWN, unlisted, lists now, list, settle, shown PENDENTE changing, changes now, 2 h,
-      settle, sent 2, is denied, use denied`,
+      PENDENTE: changes busy, approve deferred, lists without, list, deny pending, approve declined WITHDRAWN, unlisted,
+      lists now, list, settle, shown PENDENTE changing, changes now, 2 h, settle, sent 2, is denied, use denied`,
     "is withdrawn by the person's denial, which blocks when the consent is listed again as approved": `
-      PENDENTE: changes busy, approve deferred, lists without, list, deny declined NOT_LISTED, 1 min, person ATIVO,
+      PENDENTE: changes busy, approve deferred, lists without, list, deny pending, 1 min, person ATIVO,
       lists now, 1 min, list, use uncertain, changes now, settle, 2 d, settle, is uncertain, health bad`,
   })
 })
