@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor'
@@ -55,6 +55,7 @@ for (const [name, entry] of Object.entries(entries)) {
   if (apiReportChanged) changed += 1
   console.log(`${name}: ${apiReportChanged ? 'changed' : 'as committed'}`)
 }
+rmSync(temporary, { recursive: true })
 if (isCheck && changed > 0) {
   console.error('The API has changed: npm run api writes the reports, for review')
   process.exitCode = 1
