@@ -33,6 +33,9 @@ type CommandInput = ({ readonly method: string } | { readonly type: string }) & 
   readonly [key: string]: Json
 }
 
+/** What became of a command, for each member of the union. */
+type EndedBy<T, O = Outcome<T>> = O extends unknown ? Omit<O, 'position' | 'effect' | 'replayed'> : never
+
 interface CommandContext {
   readonly engine: Engine
   readonly store: LogStore
@@ -56,24 +59,26 @@ export function createCommands(
   }
 
   /**
-   * Records a command, performs its effect and waits for it. A command without an effect is settled by its event.
+   * Records a command, performs its effect and waits for it.
    *
    * @param input what the command id identifies
    * @param value reads the value of a settled effect, given the event that ended it
+   * @param withoutEffect what a command that has no effect ends with: its event settles it unless this says otherwise
    */
   function send<T>(
     input: CommandInput,
     createRequest: () => Promise<DecisionRequest>,
     commandOptions: CommandOptions,
     value: (ended: Recorded) => Promise<T>,
+    withoutEffect: (decided: Recorded) => Promise<EndedBy<T>> = async decided => ({
+      status: 'settled',
+      value: await value(decided),
+    }),
   ): Promise<Outcome<T>> {
     return traced(input, async (): Promise<Outcome<T>> => {
       const about = requestContext(commandOptions)
       const { position, effect, replayed, isOfErased } = await engine.handle(input, createRequest, about)
-      if (effect === '') {
-        const decided = await eventAt(position)
-        return { position, effect, replayed, status: 'settled', value: await value(decided) }
-      }
+      if (effect === '') return { position, effect, replayed, ...(await withoutEffect(await eventAt(position))) }
       return engine.answer(async over => {
         const pending =
           (await wait(until => perform(effect, until), commandOptions, over)) ?? (await store.effect(effect))

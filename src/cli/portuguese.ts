@@ -507,8 +507,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   '{}: recorded as charged.': '{}: anotada como cobrada.',
   '{}: recorded as not charged.': '{}: anotada como não cobrada.',
   'its end is wanted since {} [{}, withdraw-end]': 'o fim é pedido desde {} [{}, withdraw-end]',
-  'its end is wanted since {}, and asked for once it is listed again [withdraw-end]':
-    'o fim é pedido desde {}, e o pedido segue quando voltar a ser listado [withdraw-end]',
+  'its end is wanted since {}, and it is not listed [{}, withdraw-end]':
+    'o fim é pedido desde {}, e ele já não é listado [{}, withdraw-end]',
   'asked to become {}: {}': 'pedido para passar a {}: {}',
   'expires {}': 'expira em {}',
   'declined ({})': 'recusado ({})',

@@ -15,7 +15,7 @@ import { holdsCpf } from './tax-numbers.ts'
  */
 export type Outcome<T> = {
   readonly position: number
-  /** The id of the effect in the ledger. */
+  /** The id of the effect in the ledger; empty if it has none, or none yet. */
   readonly effect: string
   /** Whether the command id was handled before. */
   readonly replayed: boolean
@@ -86,7 +86,7 @@ function outcomeHint(outcome: Outcome<unknown>): string {
     return outcome.next === 'probe'
       ? 'It may be done: call run or settle, and a reading will show it'
       : "It may be done and is not repeated automatically: check the service's own records, then resolve it"
-  return 'It is recorded, and goes on while averba runs: effects.get has its state'
+  return 'It is recorded, and goes on while averba runs: effects.get, or list of its area, has its state'
 }
 
 function describeOutcome(outcome: Outcome<unknown>): string {

@@ -106,12 +106,12 @@ async function endIfObsolete(
 const notListed = {
   status: 0,
   code: 'NOT_LISTED',
-  title: 'The service no longer lists the consent: a denial or revocation is sent once it is listed again',
+  title: 'The service no longer lists the consent: nothing is sent for it, and an end that is wanted stays so',
 }
 const withdrawn = { status: 0, code: 'WITHDRAWN' }
-const neverSent = 'It was given up, or a reading showed another status, before the request was sent'
+const neverSent = 'It was given up, its contrary was asked for, or a reading showed another status, before it was sent'
 const notRepeated =
-  'It was given up, or a reading showed another status: the request was sent once, not processed, and is not sent again'
+  'It was given up, its contrary was asked for, or a reading showed another status: it was sent once, not processed, and is not sent again'
 
 /**
  * Counts the consents whose end was asked for and has not been shown, those of them that are not listed, and those of

@@ -1,11 +1,17 @@
 import { readHistoryEntries } from '../../adapters/consent/protocol.ts'
 import type { ConsentimentoDetalhado } from '../../adapters/consent/wire.ts'
 import { readTrace } from '../../engine/performing/attempt-trace.ts'
-import { type ConsentStatus, consentStatuses } from '../../machines/consent/status.ts'
+import { type ConsentStatus, consentStatuses, isOpen } from '../../machines/consent/status.ts'
 import type { ConsentRow } from '../../views/consents.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
-import { type Instant, type PendingEffect, type RecordedEvent, unsentStates } from '../../vocabulary/message.ts'
+import {
+  type Instant,
+  type PendingEffect,
+  type RecordedEvent,
+  unsentStates,
+  withdrawnProblem,
+} from '../../vocabulary/message.ts'
 import { effectStream, isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import { type CommandOptions, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
 import { parseCnpj, readCnpj } from '../../vocabulary/tax-numbers.ts'
@@ -161,7 +167,11 @@ export function createConsents(context: ApiContext): Consents {
     const { subject, stream } = await findConsent(selector)
     if (stream === undefined) throw unknownConsent(verb)
     const parts = why && { why: { owner: streamOf('subject', subject), value: why } }
-    const outcome = await commands.send(
+    const value = async () => {
+      const row = await findRow(stream)
+      return toConsent(row, row.changed_at)
+    }
+    return commands.send(
       { method: `consents.${verb}`, subject, id: selector.id, ...(why && { why }) },
       async () => {
         const waiting = await findWaitingChange(stream)
@@ -179,15 +189,15 @@ export function createConsents(context: ApiContext): Consents {
         return { targets: [{ stream, message }, withdrawn], cancelsFrom: unsentStates }
       },
       ask,
+      value,
       async () => {
+        // An end is wanted that is asked for later, until it is made or given up.
         const row = await findRow(stream)
-        return toConsent(row, row.changed_at)
+        if (verb !== 'withdrawEnd' && row.end_wanted_at !== null) return { status: 'pending' }
+        if (verb !== 'withdrawEnd' && isOpen(row.status)) return { status: 'declined', problem: withdrawnProblem }
+        return { status: 'settled', value: await value() }
       },
     )
-    if (outcome.effect !== '' || verb === 'withdrawEnd') return outcome
-    // What is no longer listed is asked for later.
-    const { position, effect, replayed } = outcome
-    return { position, effect, replayed, status: 'pending' }
   }
 
   /** The change of a consent that waits to be sent, or sent again; `undefined` unless there is exactly one. */

@@ -27,7 +27,7 @@ export async function checkFreshness(context: ApiContext): Promise<CheckResult |
   const notes = [
     `${wanted} ${noun} not been made yet, and nothing is used meanwhile: see effects.list()`,
     idle > 0 && `for ${idle} without an open request decide by consents.revoke, consents.deny or consents.withdrawEnd`,
-    unlisted > 0 && `for ${unlisted} that the service no longer lists it is asked once it lists them again`,
+    unlisted > 0 && `for ${unlisted} that the service no longer lists, nothing is sent until it lists them again`,
   ]
   const blocked = notes.filter(note => note !== false).join('; ')
   return { ok: false, detail: isRead ? `${blocked}; ${fresh}` : blocked }

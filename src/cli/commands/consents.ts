@@ -165,10 +165,12 @@ function formatConsents(terminal: Terminal, { shown, more, calls }: FoundConsent
   const { say } = terminal
   const headings = [say`CONSENT`, say`STATUS`, say`CONTROLLER`, say`WHY, UNTIL WHEN, WHAT TO DO`]
   const describe = ({ end_wanted_at: endWantedAt, status, asked, knowledge, lapses_at: lapsesAt }: ConsentRow) => {
-    if (endWantedAt !== null && knowledge === 'vanished')
-      return say`its end is wanted since ${formatInstant(endWantedAt)}, and asked for once it is listed again [withdraw-end]`
-    if (endWantedAt !== null)
-      return say`its end is wanted since ${formatInstant(endWantedAt)} [${status === 'PENDENTE' ? 'deny' : 'revoke'}, withdraw-end]`
+    if (endWantedAt !== null) {
+      const [since, verb] = [formatInstant(endWantedAt), status === 'PENDENTE' ? 'deny' : 'revoke']
+      if (knowledge === 'vanished')
+        return say`its end is wanted since ${since}, and it is not listed [${verb}, withdraw-end]`
+      return say`its end is wanted since ${since} [${verb}, withdraw-end]`
+    }
     const known = labelsOf(say.language).knowledge[knowledge] ?? knowledge
     if (asked !== null) return say`asked to become ${asked}: ${known}`
     if (knowledge !== 'known') return known

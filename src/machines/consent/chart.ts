@@ -112,12 +112,15 @@ export const chart = setup({
     noteGivenUp: keep('consent.changeWithheld', ({ data }, { askedUntil, askedAt }) => ({
       ...{ askedUntil: data.isGivenUp ? null : askedUntil, lostAt: askedAt },
     })),
-    wantEnd: keep('consent.changeRequested', ({ data: { askedAt = null } }) => ({ endWantedAt: askedAt })),
+    wantEnd: keep('consent.changeRequested', ({ data: { askedAt = null } }) => ({
+      ...{ endWantedAt: askedAt, askableAt: askedAt },
+    })),
     keepEnd: keep(
       'consent.endWanted',
       ({ data: { askedAt = null, isUnsent } }, { reading, endWantedAt, requests }) => ({
-        ...{ endWantedAt: askedAt, refusedEnd: null, statusesSinceRequest: [reading.status] },
-        requests: endWantedAt === null ? 0 : requests - (isUnsent ? 1 : 0),
+        ...{ endWantedAt: askedAt, askableAt: null, refusedEnd: null, statusesSinceRequest: [reading.status] },
+        // What never left is not counted.
+        requests: endWantedAt === null ? 0 : Math.max(0, requests - (isUnsent ? 1 : 0)),
       }),
     ),
     forgetEnd: assign({ endWantedAt: null }),

@@ -18,8 +18,6 @@ export interface ConsentContext extends History {
   readonly consent: string
   readonly subject: string
   readonly reading: ConsentReading
-  /** When the list was requested that shows it, first or again. */
-  readonly listedAt: Instant | null
   /** When the request was sent whose answer shows the status. */
   readonly statusAt: Instant | null
   /** The service's time of the status, if its history has it. */
@@ -31,6 +29,8 @@ export interface ConsentContext extends History {
   readonly askedUntil: Instant | null
   /** Since when the service may still make a change whose outcome is unknown. */
   readonly lostAt: Instant | null
+  /** Since when the wanted end can be asked for: null until the consent is listed again. */
+  readonly askableAt: Instant | null
   /** When the wanted end was asked for, which one the service refused, and how many requests for it were made. */
   readonly endWantedAt: Instant | null
   readonly refusedEnd: RequestableStatus | null
@@ -58,9 +58,9 @@ export const initialContext: ConsentContext = {
   consent: '',
   subject: '',
   reading: { status: 'PENDENTE', createdAt: null, expiresAt: null, controller: null },
-  ...{ listedAt: null, statusAt: null, since: null },
+  ...{ statusAt: null, since: null },
   ...{ asked: null, askedAt: null, askedUntil: null, lostAt: null, statusesSinceRequest: [] },
-  ...{ endWantedAt: null, refusedEnd: null, requests: 0 },
+  ...{ endWantedAt: null, askableAt: null, refusedEnd: null, requests: 0 },
   ...{ shown: null, shownAt: null, isShownOld: false },
   ...unread,
   lapsed: null,
@@ -76,14 +76,9 @@ export function afterAppearing(
   { data }: Extract<ConsentEvent, { type: 'consent.appeared' }>,
 ): Partial<ConsentContext> {
   const { consent, subject, askedAt, ...reading } = data
-  const readAt = askedAt ?? null
-  const known = {
-    listedAt: readAt,
-    statusAt: readAt,
-    since: null,
-    statusesSinceRequest: withStatus(context, reading.status),
-  }
-  return { consent, subject, reading, ...known, ...unread }
+  const statusAt = askedAt ?? null
+  const known = { statusAt, since: null, statusesSinceRequest: withStatus(context, reading.status) }
+  return { consent, subject, reading, ...known, askableAt: context.askableAt ?? statusAt, ...unread }
 }
 
 export function afterMove(context: ConsentContext, { status, since, askedAt }: StatusMove): Partial<ConsentContext> {

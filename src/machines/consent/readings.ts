@@ -216,15 +216,11 @@ function askAgain(held: ConsentView, { status, since, askedAt }: ShownStatus): r
   return [{ type: 'consent.changeRepeated', data: { status: again, askedAt: wantedAt, ...until }, effects }]
 }
 
-/**
- * Checks that an end, or else our change, was asked for too long ago to be asked for again. An end that was wanted while
- * the consent was not listed is asked for from its listing on.
- */
-function isTooLate({ isEndWanted, endWantedAt, listedAt, askedUntil }: ConsentView, now: Instant | undefined): boolean {
+/** Checks that an end, or else our change, was first asked for too long ago to be asked for again. */
+function isTooLate({ isEndWanted, askableAt, askedUntil }: ConsentView, now: Instant | undefined): boolean {
   if (now === undefined) return false
   if (!isEndWanted) return askedUntil === null || now > askedUntil
-  const since = endWantedAt !== null && listedAt !== null && listedAt > endWantedAt ? listedAt : endWantedAt
-  return since !== null && fromInstant(now) - fromInstant(since) > endRepeatedMaxMs
+  return askableAt !== null && fromInstant(now) - fromInstant(askableAt) > endRepeatedMaxMs
 }
 
 /**

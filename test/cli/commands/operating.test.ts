@@ -260,7 +260,7 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   const sync = `consents sync --subject ${subject} ${by}`
   expect(await actOnNone(sync)).toMatchObject(done(subject))
   await expectOutput(act(`${revoke} --subject ${subject}`), 'recorded, and not sent yet', 2)
-  await expectOutput(run('consents list --ends'), 'and asked for once it is listed again [withdraw-end]')
+  await expectOutput(run('consents list --ends'), 'and it is not listed [revoke, withdraw-end]')
   await expectOutput(act(`consents withdraw-end --subject ${subject} ${by} --reason x`), '1 consent (done: 1).')
   expect(await act(sync)).toMatchObject(done(subject))
 

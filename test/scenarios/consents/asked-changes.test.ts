@@ -285,14 +285,17 @@ describe('what is asked for', () => {
       use uncertain, health bad, details now, 3 × (1 h; sync), is revoked, health ok`,
     'is an end that was asked for after it vanished, however long that lasts': `
       lists without, list, approve REFUSED, revoke pending, is vanished, health bad, 40 d, settle, lists now, list,
-      use uncertain, 3 × (1 h; sync), sent 1, is revoked, health ok`,
+      use uncertain, 3 × (1 h; sync), sent 1, is revoked, health ok, revoke settled`,
     'is an end that was asked for after it vanished, of a consent that was uncertain': `
       details 503, lists as PENDENTE, list, lists without, list, deny pending, all now, 3 × (1 h; sync), is revoked`,
     'is no end that was given up before it was sent, nor one after an end': `
-      lists without, list, revoke pending, lists now, sync, give up, given up isUnsent, 2 d, settle, is active, health ok,
-      person REVOGADO, list, settle, lists without, list, revoke 2 REFUSED, sent 0, not made 0`,
+      lists without, list, revoke pending, lists now, sync, give up, given up isUnsent, revoke declined WITHDRAWN, 2 d, settle,
+      is active, health ok, person REVOGADO, list, settle, lists without, list, revoke 2 REFUSED, sent 0, not made 0`,
     'is an approval in place of a denial that was not sent while the consent was not listed': `
       PENDENTE: lists without, list, deny pending, lists now, list, approve settled, use active, health ok`,
+    'is no end again after thirty days, although the consent vanishes and is listed again': `
+      changes 503, revoke unknown, 40 × (1 d; sync), changes now, lists without, list, lists now, 5 × (1 d; sync),
+      use uncertain, health bad`,
     'is no end again that the service refused, when the consent is listed again': `
       full, changes 400, revoke declined 400, settle, lists without, list, lists now, 1 h, list, 2 d, settle, sent 1,
       use uncertain, health bad`,
