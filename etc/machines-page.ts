@@ -15,12 +15,12 @@ refused.
 
 A table says which states must take the event of a command, one in each box: elsewhere the command is refused, with the
 words beside the states below. It leaves out boxes that take it in each of their states. Other events that a state takes
-without a change are left out here. \`npx averba charts\` prints them too, as xstate
-configurations in JSON: put one into \`createMachine(…)\`, and Stately's editor imports it. Its simulator moves each box by
-itself, so it also takes an event that one of several boxes refuses. To run a configuration, give xstate the condition
-\`reports\`: \`({ event }, params) => Object.entries(params).every(([name, value]) => event.data?.[name] === value)\`. A
-condition of another name is code, in \`src/machines/<name>\`: it needs a function of yours. Several machines are printed one
-a line. With \`--format mermaid\` it prints these diagrams.
+without a change are left out here. \`npx averba charts\` prints them too, as xstate configurations in JSON: put one into
+\`createMachine(…)\`, and Stately's editor imports it. Its simulator moves each box by itself, so it also takes an event that
+one of several boxes refuses. To run a configuration, give xstate the condition \`reports\`:
+\`({ event }, params) => Object.entries(params).every(([name, value]) => event.data?.[name] === value)\`. A condition of
+another name is code, in \`src/machines/<name>\`: it needs a function of yours. Several machines are printed one a line. With
+\`--format mermaid\` it prints these diagrams.
 `
 
 type Transition = NonNullable<ChartConfig['on']>[string][number]
@@ -66,7 +66,8 @@ function takenWhere(machine: Machine, chart: ChartConfig, made: MadeEvent): stri
     const isSaid = ({ path }: Place) =>
       taking.some(outer => outer.conditions === '' && outer.path.length < path.length && isWithin(path, outer.path))
     const shown = taking.filter(place => !isSaid(place) && (place.conditions === '' || !place.state.states))
-    const isAlways = shown.some(({ path, conditions }) => conditions === '' && path.length === region.length)
+    const leaves = inside.filter(({ state }) => !state.states)
+    const isAlways = leaves.every(leaf => conditionsOf(places, leaf, type, asked) === '')
     return isAlways ? [] : [shown.map(({ path, conditions }) => `${nameOf(path)}${conditions}`).join(' or ')]
   })
   return parts.length === 0 ? 'each state' : parts.join('; ')
