@@ -100,8 +100,7 @@ export class SqliteConnection implements Connection {
     if (check) yield* check(tables)
     if (query.parameters.length < parametersUsed) throw parameterCountError()
     try {
-      // SQLite's own rows have no prototype, so that they equal no object of a host's test.
-      return statement.all(...query.parameters).map(row => ({ ...row }))
+      return statement.all(...query.parameters)
     } catch (cause) {
       if (sqliteCode(cause) === sqliteCodes.range) throw parameterCountError(cause)
       if (isTooLarge(cause)) throw largeNumberError(cause)
