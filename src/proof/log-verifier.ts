@@ -84,7 +84,7 @@ export class LogVerifier {
   #checkHeader(header: RecordedHeader, parts: readonly PresentPart[]): void {
     const position = this.size
     const { stream, version, at } = header
-    if (header.format !== 1) this.faults.add('headers', `the header at ${position} has another format`)
+    if (header.format !== undefined) this.faults.add('headers', `the header at ${position} has another format`)
     if (header.position !== position)
       this.faults.add('positions', `the event at ${position} says that it has another position`)
     if (at < this.#lastAt) this.faults.add('headers', `the time at ${position} goes back`)

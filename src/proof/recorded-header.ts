@@ -2,7 +2,6 @@ import type { PartMark } from '../vocabulary/message.ts'
 
 /** The members of a header that a verifier needs. A member of type `unknown` was not checked. */
 export type RecordedHeader = {
-  readonly format: unknown
   readonly position: number
   readonly stream: string
   readonly version: number
@@ -13,6 +12,7 @@ export type RecordedHeader = {
   readonly data: Readonly<Record<string, unknown>>
   readonly parts: readonly PartMark[]
   readonly effects: readonly { readonly type: string }[]
+  readonly format?: unknown
   readonly anomaly?: unknown
   readonly commandId?: unknown
   readonly cancels?: unknown

@@ -8,23 +8,29 @@ import { createKeyring } from '../../src/vault/keyring.ts'
 const { publicKey } = createKeyring(systemEntropy).signer
 const named = (origin: string) => ({ origin, key: writeVerifierKey(createVerifierKey(origin, publicKey)) })
 
-/** Returns the faults in the origin of a log that continues after a restore under another name. */
-function faultsOf(change: object): readonly string[] {
-  const textOf = (type: string, version: number, data: object) =>
+/** Returns the faults of a check in a log that continues after a restore under another name. */
+function faultsOf(change: object, wanted = 'origin', began: object = {}): readonly string[] {
+  const textOf = (type: string, version: number, data: object, others = {}) =>
     JSON.stringify({
-      ...{ format: 1, position: version, stream: 'log-main', version, type, at: '2026-11-20T12:00:00.000Z' },
-      ...{ causedBy: 'log.begin', machine: { name: 'log', version: 1 }, data },
+      ...{ position: version, stream: 'log-main', version, type, at: '2026-11-20T12:00:00.000Z' },
+      ...{ causedBy: 'log.begin', machine: { name: 'log', version: 1 }, data, ...others },
     })
-  const first = textOf('log.began', 1, named('former'))
+  const first = textOf('log.began', 1, named('former'), began)
   const second = { before: 'former', size: 1, root: leafHashHex(first), ...named('present'), ...change }
   const verifier = new LogVerifier([], [])
   verifier.add(first, [])
   verifier.add(textOf('log.resumed', 2, second), [])
-  return verifier.faults.list().flatMap(({ check, examples }) => (check === 'origin' ? examples : []))
+  return verifier.faults.list().flatMap(({ check, examples }) => (check === wanted ? examples : []))
 }
 
 test('a log continues after a restore by naming what it continues', () => {
   expect(faultsOf({})).toEqual([])
+})
+
+test('an event of another format is a fault of the headers', () => {
+  expect(faultsOf({}, 'headers', { format: 2 })).toEqual([
+    expect.stringContaining('the header at 1 has another format'),
+  ])
 })
 
 test.each([

@@ -5,7 +5,7 @@ import { LogVerifier } from '../../src/proof/log-verifier.ts'
 const odd = { toString: 1, valueOf: 1 }
 
 const began = {
-  ...{ format: 1, position: 1, stream: 'log-main', version: 1, type: 'log.began', at: '', causedBy: 'log.begin' },
+  ...{ position: 1, stream: 'log-main', version: 1, type: 'log.began', at: '', causedBy: 'log.begin' },
   ...{ machine: { name: 'log', version: 1 }, data: {} },
 }
 const table = { name: 'x', version: 1, start: ['a'], moves: {}, makes: { 'x.do': [{ event: 'x.done' }] }, effects: {} }

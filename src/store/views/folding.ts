@@ -1,10 +1,10 @@
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { RecordedEvent } from '../../vocabulary/message.ts'
+import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { type Connection, rows, type Steps, together } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
-import { DamagedEvent, type EventWithSchema, type HeaderReader, type StoredHeader } from '../log/header.ts'
+import { DamagedEvent, type HeaderReader, type StoredHeader } from '../log/header.ts'
 import { outOfOrder, readHeaders, readPage } from '../log/read.ts'
 import { describeStop, findFailingEvent, joinHead, readProgressOf } from './projector.ts'
 import { foldOne, type ViewRow, ViewTable } from './view-table.ts'
@@ -127,13 +127,15 @@ export function* foldPage(
   }
 }
 
+type ReadEvent = RecordedEvent & { at: Instant }
+
 /** Reads the events of a page, up to one that is damaged. */
 function readEvents(headers: HeaderReader, page: readonly StoredHeader[], from: number) {
-  const events: EventWithSchema[] = []
+  const events: ReadEvent[] = []
   for (const stored of page) {
     const before = events.at(-1)
     try {
-      const event = headers.readWithSchema(stored)
+      const event = headers.read<ReadEvent>(stored)
       if (event.position <= (before?.position ?? from)) throw outOfOrder(event)
       // Events appended together have the same instant: sharing the string leaves less garbage.
       if (event.at === before?.at) event.at = before.at

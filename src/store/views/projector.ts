@@ -71,7 +71,7 @@ export class Projector {
     if (viewRows.size === 0) return
     for (const stored of events) {
       try {
-        const event = headers.readWithSchema(stored)
+        const event = headers.read(stored)
         for (const { view } of this.#projected) {
           const key = view.key(event)
           if (key !== undefined) viewRows.get(view.name)?.delete(key)

@@ -2,7 +2,7 @@ import { CompiledQuery } from 'kysely'
 import { expect, test } from 'vitest'
 import { migrate, migrations } from '../../../src/store/database/migrations.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
-import type { Schemas } from '../../../src/store/log/header.ts'
+import { type Schemas, untaggedHeaders } from '../../../src/store/log/header.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { defineView, text } from '../../../src/vocabulary/view.ts'
@@ -74,6 +74,11 @@ test('an event of a newer schema is NOT_OURS, and one of an unknown type is kept
   const older = await open(path)
   await expect(older.readAt(2)).rejects.toMatchObject({ code: 'NOT_OURS', hint: 'Update averba' })
   expect(await older.readAt(3)).toMatchObject({ type: 'paint.varnished', data: { coats: 2 } })
+})
+
+test('an event of a newer format is NOT_OURS', () => {
+  const stored = { position: 1, header: '{"format":2,"position":1}', tag: '' }
+  expect(() => untaggedHeaders.read(stored)).toThrow(expect.objectContaining({ code: 'NOT_OURS' }))
 })
 
 test('tables of an older version are migrated once with their rows, and never backward', async () => {

@@ -50,7 +50,7 @@ const damagedAt = (...positions: number[]) => ({
   async read<T>(steps: () => Steps<T>): Promise<T> {
     const row = (position: number) => ({
       position,
-      header: JSON.stringify({ format: 1, position, type: rare }),
+      header: JSON.stringify({ position, type: rare }),
       tag: '',
     })
     const work = steps()
