@@ -107,7 +107,8 @@ export function createCommands(
     const pending = await store.effect(id)
     if (pending?.state !== 'unknown' && pending?.state !== 'declined') return pending
     const probes = await store.effects({ stream: pending.stream, states: ['pending'] })
-    const isOfEnd = (probe: PendingEffect) => pending.state === 'unknown' || probe.position === pending.settledAt
+    const { settledAt = 0 } = pending
+    const isOfEnd = (probe: PendingEffect) => pending.state === 'unknown' || probe.position >= settledAt
     for (const probe of probes.filter(isOfEnd)) await engine.perform(probe.id, until)
     return store.effect(id)
   }

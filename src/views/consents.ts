@@ -1,5 +1,14 @@
 import type { ConsentEvent } from '../machines/consent/events.ts'
-import { endsOpenChange, isMaybeMade, isMove, isWantedEnd, showsStatus } from '../machines/consent/moves.ts'
+import {
+  countRequests,
+  endsOpenChange,
+  isMaybeMade,
+  isMaybeSent,
+  isMove,
+  isNeverSent,
+  isWantedEnd,
+  showsStatus,
+} from '../machines/consent/moves.ts'
 import { isEndShown } from '../machines/consent/standing.ts'
 import { type ConsentStatus, isOpen, type RequestableStatus } from '../machines/consent/status.ts'
 import type { Instant, PartAddress } from '../vocabulary/message.ts'
@@ -24,6 +33,8 @@ const columns = {
   asked: text<RequestableStatus | null>(),
   asked_at: text<Instant | null>(),
   is_lost: integer<0 | 1>(),
+  /** How many requests for what is wanted were made, without those that certainly never left. */
+  requests: integer(),
   /** What differs until a full reading: the status that was shown, an unreadable one, or our refused change. */
   doubt: text<ConsentStatus | 'unreadable' | 'refused' | null>(),
   /** The CNPJ of the controller; null when the service gave no valid one. */
@@ -66,6 +77,7 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
         asked,
         asked_at,
         is_lost,
+        requests: row?.requests ?? 0,
         doubt,
         controller,
         changed_at: event.at,
@@ -82,6 +94,7 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
     const after = { ...row, changed_at: event.at }
     Object.assign(after, endAfter(row, event))
     applyEvent(after, event)
+    after.requests = countRequests({ endWantedAt: row.end_wanted_at, requests: row.requests }, event)
     after.lapses_at = lapsesAt(row, after, event.type === 'consent.lapsed')
     return after
   },
@@ -138,8 +151,8 @@ function applyEvent(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
       return
     case 'consent.endWithdrawn':
     case 'consent.endWanted':
-      if (event.data.isUnsent) setChange(row, null)
-      else if (event.data.sentBefore) setChange(row, row.asked, 1)
+      if (isNeverSent(row, event.data)) setChange(row, null)
+      else if (isMaybeSent(row, event.data)) setChange(row, row.asked, 1)
       return
     case 'consent.changeWithheld':
       if (event.data.asked !== row.asked) return

@@ -10,7 +10,7 @@ const explained: Explained = {
     // The simulated service changes a status only as the contract allows.
     /^consent: .* \(consent\.conflicted\)$/,
     // The simulated service never stops listing a consent.
-    /^consent: (status (\S+ -> vanished|vanished -> \S+) |(knowledge|change|end|reading) .* \(consent\.(appeared|endWanted)\)$)/,
+    /^consent: (status (\S+ -> vanished|vanished -> \S+) |(knowledge|change|end) .* \(consent\.(appeared|endWanted)\)$)/,
     // The operator tries readings again, and gives none up.
     /^consent: reading requested -> none \(consent\.readGivenUp\)$/,
     // It needs an engine that pauses between its last check of the consent and the record of it.
@@ -34,15 +34,13 @@ const explained: Explained = {
   ],
   seldom: [
     // The simulated service never answers the contrary of the request: only who withdraws an end that left gets there.
-    /^consent: (change (\S+ -> contrary|contrary -> \S+) |reading .* \(consent\.changeContradicted\)$)/,
+    /^consent: change (\S+ -> contrary|contrary -> \S+) /,
     // It needs a reading concurrent with an answer, since the service never returns to an earlier status.
     /^consent: knowledge changed -> known \(consent\.confirmed\)$/,
     // It needs a person who withdraws an end before its request has left.
     /^consent: change requested -> none \(consent\.endWithdrawn\)$/,
     // It needs a denial that has not left yet when a reading shows ATIVO, or a consent that is no longer listed.
-    /^consent: (change (requested|lost) -> none|reading none -> requested) \(consent\.changeWithheld\)$/,
-    // It needs a reading in full that differs, and was overtaken by what ended the request for it.
-    /^consent: reading none -> requested \(consent\.described\)$/,
+    /^consent: change (requested|lost) -> none \(consent\.changeWithheld\)$/,
   ],
 }
 

@@ -23,7 +23,7 @@ export interface FreshnessOptions {
 /** What a reading of all consents of a data subject found. */
 export interface SyncResult {
   readonly read: number
-  /** How many events it recorded. */
+  /** Of how many consents it recorded something. */
   readonly changed: number
   /** Records that could not be read. They are sealed and kept as the service sent them. */
   readonly unreadable: number

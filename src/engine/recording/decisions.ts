@@ -8,10 +8,10 @@ import type { Append, ExpectedStream } from '../../store/writing/append.ts'
 import type { ErrorCode } from '../../vocabulary/errors.ts'
 import type { DecisionInput, Event, MessageWithParts, RecordedEvent } from '../../vocabulary/message.ts'
 
-/** A message for one stream. A function receives the number of events that earlier messages of the request made. */
+/** A message for one stream. A function receives the number of streams that earlier messages of the request changed. */
 export interface AddressedMessage {
   readonly stream: string
-  readonly message: MessageWithParts | ((made: number) => MessageWithParts)
+  readonly message: MessageWithParts | ((changed: number) => MessageWithParts)
   /** The end of the log when its data was read: it may be older than a newer event about the same thing. */
   readonly since?: number
   readonly isNew?: boolean
@@ -85,7 +85,8 @@ export class Decisions {
       const found = isCurrent ? from : await this.#load(stream, machine, from)
       if (!states.has(stream)) streams.push({ stream, expect: found.version, ...(isUnseen && { isNew: true }) })
       const state = applyPending(machine, states.get(stream) ?? found.pendingState)
-      const sent: MessageWithParts = typeof message === 'function' ? message(events.length) : message
+      const sent: MessageWithParts =
+        typeof message === 'function' ? message(new Set(events.map(event => event.stream)).size) : message
       const { lastChangePosition } = found.pendingState
       const marked = since !== undefined && lastChangePosition > since ? { ...sent, isStale: true } : sent
       const decision = machine.decide(state, marked)

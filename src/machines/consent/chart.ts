@@ -7,13 +7,15 @@ import {
   afterMove,
   type ConsentContext,
   type ConsentView,
+  countRequests,
   endsOpenChange,
   initialContext,
   isMaybeMade,
+  isMaybeSent,
+  isNeverSent,
   isWantedEnd,
   moveTypes,
   type OpenChange,
-  requestsReading,
   showingTypes,
   showsStatus,
 } from './moves.ts'
@@ -53,18 +55,11 @@ const onlyFrom = (status: string) =>
 const changeEnds = <const G extends string>(guard: G) =>
   each(showingTypes, [{ guard, target: 'none', actions: 'forgetChange' }, {}])
 const endings = ['NEGADO', 'REVOGADO'] as const
-/** Events that may request a full reading: not while one is open. */
-const perhapsReadTypes = [
-  ...(['consent.appeared', 'consent.changeSeen', 'consent.changeDeclined'] as const),
-  ...(['consent.changeLost', 'consent.changeContradicted'] as const),
-  ...(['consent.changeWithheld', 'consent.endWithdrawn'] as const),
-]
-const perhapsRead = { guard: 'requestsReading', target: '.requested' } as const
 const notMade = { 'consent.changeNotMade': { target: 'none', actions: 'forgetChange' } } as const
 /** An event that withdraws the request that waits, if one does. */
 const waitingEnds = [
-  { guard: { type: 'reports', params: { isUnsent: true } }, target: 'none', actions: 'forgetChange' },
-  { guard: { type: 'reports', params: { sentBefore: true } }, target: 'contrary' },
+  { guard: 'isNeverSent', target: 'none', actions: 'forgetChange' },
+  { guard: 'isMaybeSent', target: 'contrary' },
   {},
 ] as const
 const isBeingRead = refusesRequest('the last change may have been made: a reading will show it')
@@ -77,11 +72,12 @@ export const chart = setup({
   types: typesOf<ConsentEvent, ConsentContext>(),
   guards: {
     reports,
-    requestsReading: ({ event }) => requestsReading(event),
     isEndShown: ({ context }) => isEndShown(context.shown),
     endsRequestedChange: ({ context, event }) => endsIn({ ...context, change: 'requested' }, event),
     endsLostChange: ({ context, event }) => endsIn({ ...context, change: 'lost' }, event),
     isStillAsked: ({ context, event }) => event.type === 'consent.changeWithheld' && event.data.asked === context.asked,
+    isNeverSent: ({ context, event }) => withdraws(event) && isNeverSent(context, event.data),
+    isMaybeSent: ({ context, event }) => withdraws(event) && isMaybeSent(context, event.data),
     isMaybeMade: ({ context, event }) => event.type === 'consent.changeWithheld' && isMaybeMade(context, event.data),
     isWantedEnd: ({ context: { endWantedAt, lostAt }, event }) =>
       showsStatus(event) && isWantedEnd({ endWantedAt, isLost: lostAt !== null }, event.data),
@@ -96,16 +92,16 @@ export const chart = setup({
       ...{ shown: status ?? 'unreadable', shownAt: askedAt, isShownOld: isOld },
     })),
     forgetShown: assign({ shown: null, shownAt: null, isShownOld: false }),
-    keepRequest: keep(
-      'consent.changeRequested',
-      ({ data: { status, askedAt = null, until = null, isUnsent } }, { reading, endWantedAt, requests }) => ({
-        ...{ asked: status, askedAt, askedUntil: until, lostAt: null, statusesSinceRequest: [reading.status] },
-        // A former request for the same end may have been sent.
-        ...{ refusedEnd: null, requests: endWantedAt === null ? 1 : requests + (isUnsent ? 0 : 1) },
-      }),
-    ),
-    keepRepeat: keep('consent.changeRepeated', ({ data: { status, askedAt } }, { requests }) => ({
-      ...{ asked: status, askedAt, lostAt: null, refusedEnd: null, requests: requests + 1 },
+    keepRequest: keep('consent.changeRequested', (event, context) => {
+      const { status, askedAt = null, until = null } = event.data
+      return {
+        ...{ asked: status, askedAt, askedUntil: until, lostAt: null, refusedEnd: null },
+        ...{ statusesSinceRequest: [context.reading.status], requests: countRequests(context, event) },
+      }
+    }),
+    keepRepeat: keep('consent.changeRepeated', (event, context) => ({
+      ...{ asked: event.data.status, askedAt: event.data.askedAt, lostAt: null, refusedEnd: null },
+      requests: countRequests(context, event),
     })),
     keepRefusal: assign({ refusedEnd: ({ context }) => context.asked, asked: null, askedAt: null, lostAt: null }),
     // Readings ask again for an approval until then.
@@ -115,14 +111,10 @@ export const chart = setup({
     wantEnd: keep('consent.changeRequested', ({ data: { askedAt = null } }) => ({
       ...{ endWantedAt: askedAt, askableAt: askedAt },
     })),
-    keepEnd: keep(
-      'consent.endWanted',
-      ({ data: { askedAt = null, isUnsent } }, { reading, endWantedAt, requests }) => ({
-        ...{ endWantedAt: askedAt, askableAt: null, refusedEnd: null, statusesSinceRequest: [reading.status] },
-        // What never left is not counted.
-        requests: endWantedAt === null ? 0 : Math.max(0, requests - (isUnsent ? 1 : 0)),
-      }),
-    ),
+    keepEnd: keep('consent.endWanted', (event, context) => ({
+      ...{ endWantedAt: event.data.askedAt ?? null, askableAt: null, refusedEnd: null },
+      ...{ statusesSinceRequest: [context.reading.status], requests: countRequests(context, event) },
+    })),
     forgetEnd: assign({ endWantedAt: null }),
     keepLoss: keep(['consent.changeLost', 'consent.changeContradicted'], ({ data }, { askedAt }) => ({
       lostAt: data.lostAt ?? askedAt,
@@ -304,9 +296,7 @@ export const chart = setup({
       initial: 'none',
       on: {
         'consent.detailRequested': '.requested',
-        ...each(perhapsReadTypes, [perhapsRead, {}]),
-        'consent.described': [perhapsRead, { target: '.none' }],
-        ...each(['consent.readDeclined', 'consent.readGivenUp'], '.none'),
+        ...each(['consent.described', 'consent.readDeclined', 'consent.readGivenUp'], '.none'),
       },
       states: {
         none: { description: 'No full reading is open.' },
@@ -322,12 +312,13 @@ export const chart = setup({
           on: {
             ...taken(
               ...moveTypes,
+              ...(['consent.appeared', 'consent.changeSeen', 'consent.changeDeclined', 'consent.changeLost'] as const),
+              ...(['consent.changeContradicted', 'consent.changeWithheld', 'consent.endWithdrawn'] as const),
               ...(['consent.amended', 'consent.vanished', 'consent.lapsed', 'consent.confirmed'] as const),
               ...(['consent.changeRequested', 'consent.changeNotMade', 'consent.answeredLate'] as const),
               ...(['consent.described', 'consent.readDeclined'] as const),
               ...(['consent.readGivenUp', 'consent.used', 'consent.useRefused'] as const),
               ...(['consent.changeRepeated', 'consent.detailRequested', 'consent.endWanted'] as const),
-              ...perhapsReadTypes,
             ),
             'consent.erased': 'erased',
           },
@@ -343,6 +334,11 @@ export const chart = setup({
 
 function endsIn(open: OpenChange, event: ConsentEvent): boolean {
   return showsStatus(event) && endsOpenChange(open, event.data)
+}
+
+/** Whether an event may withdraw a request that waits. */
+function withdraws(event: ConsentEvent) {
+  return event.type === 'consent.endWithdrawn' || event.type === 'consent.endWanted'
 }
 
 export type ConsentChartState = SnapshotFrom<typeof chart>

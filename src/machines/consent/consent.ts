@@ -2,15 +2,15 @@ import type { Message, MessageWithParts } from '../../vocabulary/message.ts'
 import { defineMachine, record } from '../definition/define-machine.ts'
 import type { Recording } from '../definition/machine.ts'
 import { type ConsentChartState, chart, heldOf } from './chart.ts'
-import type { ConsentEvent, ConsentMessage, UseQuestion, WithdrawnEnd } from './events.ts'
+import type { ConsentEvent, ConsentMessage, UseQuestion } from './events.ts'
 import { type ConsentView, moveTypes } from './moves.ts'
 import {
   answered,
   changeStatus,
+  fullReading,
   lapse,
   listed,
   lost,
-  readConsent,
   readInFull,
   refused,
   unavailable,
@@ -33,19 +33,24 @@ function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessa
       const status = asks[message.type]
       const { askedAt, until, isUnsent, sentBefore } = message.data
       const times = { ...(askedAt !== undefined && { askedAt }), ...(until !== undefined && { until }) }
+      const waiting = { ...(isUnsent && { isUnsent }), ...(sentBefore && { sentBefore }) }
       if (status !== 'ATIVO' && held.isVanished && isOpen(held.reading.status))
-        return record({ type: 'consent.endWanted', data: { ...ofWaiting(held, message.data), ...times } })
+        return record({ type: 'consent.endWanted', data: { ...waiting, ...times } })
       const replaced = (isUnsent || sentBefore) && held.asked !== null && { instead: held.asked }
       const data = { status, ...replaced, ...(replaced && isUnsent && { isUnsent }), ...times }
       // An approval takes the place of a denial that was never sent.
       const isWithdrawn = status === 'ATIVO' && held.isEndWanted && held.requests <= (isUnsent ? 1 : 0)
-      const request = { type: 'consent.changeRequested', data, effects: [changeStatus(held, status)] } as const
-      return record(...(isWithdrawn ? [withdrawn(held, ofWaiting(held, message.data))] : []), request)
+      const withdrawal: readonly ConsentEvent[] = isWithdrawn ? [{ type: 'consent.endWithdrawn', data: waiting }] : []
+      return record(...withdrawal, {
+        type: 'consent.changeRequested',
+        data,
+        effects: [changeStatus(held, status)],
+      })
     }
     case 'consent.withdrawEnd':
-      return record(withdrawn(held, ofWaiting(held, message.data)))
+      return record(...withdrawn(held, message.data))
     case 'consent.readDetail':
-      return record({ type: 'consent.detailRequested', data: {}, effects: [readConsent(held)] })
+      return record(fullReading(held))
     case 'consent.observe':
       return { events: listed(held, message.data, isOld) }
     case 'consent.observeUnreadable':
@@ -66,22 +71,16 @@ function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessa
     case 'consentService.statusChanged':
       return { events: answered(held, message.data) }
     case 'consent.withholdChange':
-      return record(withheld(held, message.data))
+      return record(...withheld(held, message.data))
     case 'consentService.changeDeclined':
-      return record(refused(held, message.data))
+      return record(...refused(held, message.data))
     case 'consentService.changeLost':
-      return record(lost(held, message.data))
+      return record(...lost(held, message.data))
     case 'consentService.readDeclined':
       return record({ type: 'consent.readDeclined', data: message.data }, ...unavailable(held))
     case 'consentService.readGivenUp':
       return record({ type: 'consent.readGivenUp', data: {} }, ...unavailable(held))
   }
-}
-
-/** What became of a request that waits. That it never left says nothing of those before it. */
-function ofWaiting({ requests }: ConsentView, { isUnsent, sentBefore }: WithdrawnEnd): WithdrawnEnd {
-  if (sentBefore || (isUnsent && requests > 1)) return { sentBefore: true }
-  return isUnsent ? { isUnsent } : {}
 }
 
 /** Decides a use on the current state: the append fails if the stream has changed meanwhile. */
@@ -101,7 +100,7 @@ function isOldReading(event: ConsentEvent): boolean {
 
 const requests = (status: string) => [{ event: 'consent.changeRequested', if: { status } }] as const
 const moves = [...moveTypes, 'consent.confirmed'] as const
-const readsConsent = ['consentService.readConsent']
+const readsInFull = 'consent.detailRequested'
 
 /** A consent request of one data subject, as the consent service keeps it (document 1). */
 export const consentMachine = defineMachine({
@@ -127,8 +126,8 @@ export const consentMachine = defineMachine({
     'consent.approve': ['consent.endWithdrawn', ...requests('ATIVO')],
     'consent.deny': ['consent.endWanted', ...requests('NEGADO')],
     'consent.revoke': ['consent.endWanted', ...requests('REVOGADO')],
-    'consent.withdrawEnd': ['consent.endWithdrawn'],
-    'consent.readDetail': ['consent.detailRequested'],
+    'consent.withdrawEnd': ['consent.endWithdrawn', readsInFull],
+    'consent.readDetail': [readsInFull],
     'consent.use': ['consent.used', 'consent.useRefused'],
   },
   facts: {
@@ -136,38 +135,30 @@ export const consentMachine = defineMachine({
     'consent.passTime': ['consent.lapsed'],
     'consent.observe': [
       ...(['consent.appeared', 'consent.amended', 'consent.confirmed'] as const),
-      ...(['consent.changeSeen', 'consent.detailRequested'] as const),
+      ...(['consent.changeSeen', readsInFull] as const),
     ],
-    'consent.observeUnreadable': ['consent.changeSeen', 'consent.detailRequested'],
-    'consent.miss': ['consent.vanished', 'consent.changeSeen', 'consent.detailRequested'],
+    'consent.observeUnreadable': ['consent.changeSeen', readsInFull],
+    'consent.miss': ['consent.vanished', 'consent.changeSeen', readsInFull],
     'consentService.consentRead': [
       ...(['consent.described', 'consent.amended', 'consent.changeSeen', 'consent.changeNotMade'] as const),
-      'consent.changeRepeated',
+      ...(['consent.changeRepeated', readsInFull] as const),
       ...moves,
     ],
     'consentService.statusChanged': [
       ...(['consent.amended', 'consent.changeContradicted', 'consent.answeredLate'] as const),
-      ...(['consent.changeSeen', 'consent.detailRequested'] as const),
+      ...(['consent.changeSeen', readsInFull] as const),
       ...moves,
     ],
-    'consent.withholdChange': ['consent.changeWithheld'],
-    'consentService.changeDeclined': ['consent.changeDeclined', 'consent.answeredLate'],
-    'consentService.changeLost': ['consent.changeLost', 'consent.answeredLate'],
+    'consent.withholdChange': ['consent.changeWithheld', readsInFull],
+    'consentService.changeDeclined': ['consent.changeDeclined', 'consent.answeredLate', readsInFull],
+    'consentService.changeLost': ['consent.changeLost', 'consent.answeredLate', readsInFull],
     'consentService.readDeclined': ['consent.readDeclined', ...moves],
     'consentService.readGivenUp': ['consent.readGivenUp', ...moves],
   },
   effects: {
     'consent.changeRequested': ['consentService.changeStatus'],
-    'consent.appeared': readsConsent,
     'consent.changeRepeated': ['consentService.changeStatus'],
-    'consent.detailRequested': readsConsent,
-    'consent.changeSeen': readsConsent,
-    'consent.described': readsConsent,
-    'consent.changeDeclined': readsConsent,
-    'consent.changeLost': readsConsent,
-    'consent.changeWithheld': readsConsent,
-    'consent.endWithdrawn': readsConsent,
-    'consent.changeContradicted': readsConsent,
+    [readsInFull]: ['consentService.readConsent'],
   },
 })
 

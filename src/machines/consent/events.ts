@@ -133,10 +133,7 @@ export interface WithheldChange {
   readonly isDone?: true
 }
 
-/**
- * A request that waited is withdrawn with its end: `isUnsent` when it had never left, `sentBefore` when it had, and was
- * answered: a reading shows what became of it.
- */
+/** A request that waits is withdrawn: `isUnsent` when it had never left, `sentBefore` when it had, and was answered. */
 export interface WithdrawnEnd {
   readonly isUnsent?: true
   readonly sentBefore?: true

@@ -1,6 +1,6 @@
 import { clocksDifferMaxMs, fromInstant } from '../../vocabulary/instant.ts'
 import type { Event, Instant } from '../../vocabulary/message.ts'
-import type { ConsentEvent, ConsentReading, StatusEvent, StatusMove, WithheldChange } from './events.ts'
+import type { ConsentEvent, ConsentReading, StatusEvent, StatusMove, WithdrawnEnd, WithheldChange } from './events.ts'
 import { isEndShown, type ListedStatus } from './standing.ts'
 import {
   type ConsentStatus,
@@ -64,10 +64,6 @@ export const initialContext: ConsentContext = {
   ...{ shown: null, shownAt: null, isShownOld: false },
   ...unread,
   lapsed: null,
-}
-
-export function requestsReading({ effects = [] }: ConsentEvent): boolean {
-  return effects.some(({ type }) => type === 'consentService.readConsent')
 }
 
 /** The context once a consent is listed for the first time, or again. */
@@ -196,6 +192,28 @@ export function isWantedEnd(
 /** Checks that a withheld change that is still open was sent before: the service may have made it. */
 export function isMaybeMade({ asked }: Pick<ConsentView, 'asked'>, withheld: WithheldChange): boolean {
   return withheld.sentBefore === true && withheld.asked === asked
+}
+
+/** How many requests for what is wanted were made, without those that certainly never left. */
+export function countRequests(
+  { endWantedAt, requests }: Pick<ConsentContext, 'endWantedAt' | 'requests'>,
+  event: ConsentEvent,
+): number {
+  if (event.type === 'consent.changeRepeated') return requests + 1
+  if (event.type !== 'consent.changeRequested' && event.type !== 'consent.endWanted') return requests
+  const made = event.type === 'consent.changeRequested' ? 1 : 0
+  if (endWantedAt === null) return made
+  return Math.max(0, requests + made - (event.data.isUnsent ? 1 : 0))
+}
+
+/** Checks that no request for what is wanted has left, when the one that waits is withdrawn. */
+export function isNeverSent({ requests }: Pick<ConsentContext, 'requests'>, { isUnsent }: WithdrawnEnd): boolean {
+  return isUnsent === true && requests <= 1
+}
+
+/** Checks that one has, or may have: that the one which waits never left says nothing of those before it. */
+export function isMaybeSent(held: Pick<ConsentContext, 'requests'>, withdrawn: WithdrawnEnd): boolean {
+  return (withdrawn.isUnsent || withdrawn.sentBefore) === true && !isNeverSent(held, withdrawn)
 }
 
 /** The service may write whole seconds. */

@@ -22,6 +22,7 @@ import {
   endsChange,
   endsOpenChange,
   isMaybeMade,
+  isMaybeSent,
   isWantedEnd,
   move,
   movesOf,
@@ -79,26 +80,28 @@ function isLater(expiresAt: Instant | null, than: Instant | null): boolean {
 
 /** The events of a list that shows a consent unreadably, or of an old one that lacks it. */
 export function unreadable(held: ConsentView, anomaly?: string): readonly ConsentEvent[] {
-  return doubt(held, null).map(event => ({ ...event, ...(anomaly !== undefined && { anomaly }) }))
+  return doubt(held, null).map((event, i) => ({ ...event, ...(i === 0 && anomaly !== undefined && { anomaly }) }))
 }
 
 /** The events of a full reading: the changes of its history that are not recorded, each with its time. */
 export function readInFull(held: ConsentView, given: FullReading, isOld: boolean): readonly ConsentEvent[] {
-  if (held.isVanished) return [described(given, mayStillBeMade(held, given) ? [laterReading(held, held.lostAt)] : [])]
+  // It is read once the service lists it again.
+  if (held.isVanished) return [described(given)]
   const undone = undoneSince(held, given)
   if (isOld || undone !== undefined) {
     const differs = given.status !== held.reading.status || amendment(held, given).length > 0
     const isOpenQuestion = differs || held.isUncertain || isOutcomeUnknown(held) || undone !== undefined
-    const next = undone === undefined ? nextReading(held, given.askedAt) : laterReading(held, undone)
     const isNews = differs && !held.isUncertain
+    const next = undone === undefined ? nextReading(held, given.askedAt) : fullReading(held, undone)
     return [
-      described({ ...given, isOld: true }, isOpenQuestion ? [next] : []),
+      described({ ...given, isOld: true }),
       ...(isNews ? [seen({ ...given, isOld: true })] : []),
+      ...(isOpenQuestion ? [next] : []),
     ]
   }
   if (mayStillBeMade(held, given))
-    return [described({ ...given, isOld: true }, [laterReading(held, held.lostAt)]), ...amendment(held, given)]
-  return [described(given, []), ...amendment(held, given), ...believed(held, given)]
+    return [described({ ...given, isOld: true }), ...amendment(held, given), fullReading(held, held.lostAt)]
+  return [described(given), ...amendment(held, given), ...believed(held, given)]
 }
 
 /** The events when a full reading cannot be had: the more cautious of the two statuses counts. */
@@ -134,14 +137,13 @@ function doubt(
   // What can be read again says more than what could not.
   const isKnown = isUncertain && (shown === 'unreadable' ? status === null : caution(status) <= caution(shown))
   if (isKnown) return readAgain(held)
-  return [{ ...seen({ status, askedAt, isOld }), ...readOnce(held) }]
+  return [seen({ status, askedAt, isOld }), ...readOnce(held)]
 }
 
 /** Requests a full reading of a consent with an open question unless one is pending. */
 function readAgain(held: ConsentView, askedAt?: Instant): readonly ConsentEvent[] {
   const isIdle = held.isEndWanted && isDueFrom(held, held.reading.status) && !isTooLate(held, askedAt)
-  if ((!held.isUncertain && !isOutcomeUnknown(held) && !isIdle) || held.isReadingPending) return []
-  return [{ type: 'consent.detailRequested', data: {}, effects: [readConsent(held)] }]
+  return held.isUncertain || isOutcomeUnknown(held) || isIdle ? readOnce(held) : []
 }
 
 /** An end is more cautious than a pending consent, and that is more cautious than an active one. */
@@ -280,25 +282,27 @@ function isOutcomeUnknown({ change }: ConsentView): boolean {
   return change === 'lost' || change === 'contrary'
 }
 
-function laterReading(held: ConsentView, since: Instant | null): Effect {
-  return readConsent(held, since === null ? undefined : toInstant(fromInstant(since) + lateChangeMs))
+/** The event that requests a full reading: a minute after an instant, if one is given. */
+export function fullReading(held: ConsentView, since: Instant | null = null): ConsentEvent {
+  const dueAt = since === null ? undefined : toInstant(fromInstant(since) + lateChangeMs)
+  return { type: 'consent.detailRequested', data: {}, effects: [readConsent(held, dueAt)] }
 }
 
-/** Requests a full reading, a minute after an instant if one is given, unless one is pending. */
-function readOnce(held: ConsentView, since: Instant | null = null): { readonly effects?: readonly Effect[] } {
-  return held.isReadingPending ? {} : { effects: [laterReading(held, since)] }
+/** Requests a full reading, unless one is pending. What is not listed is read once it is listed again. */
+function readOnce(held: ConsentView, since: Instant | null = null): readonly ConsentEvent[] {
+  return held.isReadingPending || held.isVanished ? [] : [fullReading(held, since)]
 }
 
 /** The next reading after an old one. After three in a row it waits, since two engines may disturb each other. */
-function nextReading(held: ConsentView, askedAt: Instant | undefined): Effect {
-  return laterReading(held, held.oldReadings + 1 < oldReadingsMax ? null : (askedAt ?? null))
+function nextReading(held: ConsentView, askedAt: Instant | undefined): ConsentEvent {
+  return fullReading(held, held.oldReadings + 1 < oldReadingsMax ? null : askedAt)
 }
 
 function appeared(held: ConsentView, given: ListedConsent): readonly ConsentEvent[] {
   const { consent, subject, askedAt } = given
   const { reading, statusAt, isVanished } = held
   const data = { consent, subject, ...readingIn(given), ...(askedAt !== undefined && { askedAt }) }
-  const whose = { ...held, consent, subject }
+  const whose = { ...held, consent, subject, isVanished: false }
   // A list alone reopens no end: what showed it counts until a full reading.
   const isReopened = isVanished && !isOpen(reading.status) && isOpen(given.status)
   const isResolved = held.change === 'lost' && endsOpenChange(held, { status: given.status })
@@ -308,17 +312,17 @@ function appeared(held: ConsentView, given: ListedConsent): readonly ConsentEven
   const event: ConsentEvent = {
     ...{ type: 'consent.appeared', data, ...(isVanished && { anomaly: 'it had vanished' }) },
     ...(isResolved && resolution(given.status === held.asked)),
-    ...(isDue && readOnce(whose, isAwaited ? held.lostAt : null)),
   }
-  return isReopened ? [event, seen({ status: reading.status, askedAt: statusAt ?? undefined })] : [event]
+  return [
+    event,
+    ...(isReopened ? [seen({ status: reading.status, askedAt: statusAt ?? undefined })] : []),
+    ...(isDue ? readOnce(whose, isAwaited ? held.lostAt : null) : []),
+  ]
 }
 
-function described(
-  { status, history, askedAt, isOld }: FullReading & { readonly isOld?: true },
-  effects: readonly Effect[],
-) {
+function described({ status, history, askedAt, isOld }: FullReading & { readonly isOld?: true }): ConsentEvent {
   const data = { status, history, ...(askedAt !== undefined && { askedAt }), ...(isOld && { isOld }) }
-  const event: ConsentEvent = { type: 'consent.described', data, ...(effects.length > 0 && { effects }) }
+  const event: ConsentEvent = { type: 'consent.described', data }
   if (history.every(entry => entry.status !== null)) return event
   return { ...event, anomaly: 'its history shows a status that the contract does not have' }
 }
@@ -355,18 +359,18 @@ export function answered(held: ConsentView, given: ConsentReading & AnsweredChan
   // If the consent is not listed, only the status counts: the next list that shows it has the rest.
   const amended = held.isVanished ? [] : amendment(held, given)
   const event = answer(held, status, askedAt)
-  // One that contradicts ends no doubt.
-  return [...amended, event, ...(event.type === 'consent.changeContradicted' ? [] : stillShown(held, status))]
+  // One that contradicts ends no doubt. The service may have answered from a copy that is behind, so the reading waits.
+  const isContradiction = event.type === 'consent.changeContradicted'
+  return [...amended, event, ...(isContradiction ? readOnce(held, askedAt) : stillShown(held, status))]
 }
 
 function answer(held: ConsentView, status: ConsentStatus, askedAt: Instant | undefined): ConsentEvent {
   const { asked, reading, isVanished } = held
   const at = askedAt !== undefined && { askedAt }
   if (asked !== null && status !== asked && !endsChange(asked, status)) {
-    // The service may have answered from a copy that is behind, so the reading waits.
     const data = { status, ...(askedAt !== undefined && { lostAt: askedAt }) }
     const anomaly = `the service was asked for ${asked}, and answered ${status}`
-    return { type: 'consent.changeContradicted', data, anomaly, ...readOnce(held, askedAt) }
+    return { type: 'consent.changeContradicted', data, anomaly }
   }
   if (isVanished) {
     const data = { status, by: 'us', held: reading.status, isVanished, ...at } as const
@@ -376,38 +380,37 @@ function answer(held: ConsentView, status: ConsentStatus, askedAt: Instant | und
   return move(reading.status, { status, by: status === asked ? 'us' : 'service', ...at })
 }
 
-/** The event when the service declines a change that its own table allows: its state differs from ours. */
+/** The events when the service declines a change that its own table allows: its state differs from ours. */
 export function refused(
   held: ConsentView,
   { httpStatus, asked }: { readonly httpStatus: number } & AnsweredChange,
-): ConsentEvent {
-  if (!isUnderWay(held, asked)) return late(asked, null)
+): readonly ConsentEvent[] {
+  if (!isUnderWay(held, asked)) return [late(asked, null)]
   const data = { httpStatus, ...(held.asked !== null && { asked: held.asked }) }
-  return { type: 'consent.changeDeclined', data, ...readOnce(held) }
+  return [{ type: 'consent.changeDeclined', data }, ...readOnce(held)]
 }
 
-/** The event when an end is no longer wanted. A reading shows whether one that was sent before was made. */
-export function withdrawn(held: ConsentView, data: WithdrawnEnd): ConsentEvent {
-  const isRead = data.sentBefore && !held.isUnknown
-  return { type: 'consent.endWithdrawn', data, ...(isRead && readOnce(held)) }
+/** The events when an end is no longer wanted. A reading shows whether one that was sent before was made. */
+export function withdrawn(held: ConsentView, data: WithdrawnEnd): readonly ConsentEvent[] {
+  return [{ type: 'consent.endWithdrawn', data }, ...(isMaybeSent(held, data) ? readOnce(held) : [])]
 }
 
-/** The event when a change is not sent any more. A wanted end is asked for again after the reading that it needs. */
-export function withheld(held: ConsentView, data: WithheldChange): ConsentEvent {
+/** The events when a change is not sent any more. A wanted end is asked for again after the reading that it needs. */
+export function withheld(held: ConsentView, data: WithheldChange): readonly ConsentEvent[] {
   const isAsked = held.isEndWanted || isMaybeMade(held, data)
-  return { type: 'consent.changeWithheld', data, ...(isAsked && !held.isUnknown && readOnce(held)) }
+  return [{ type: 'consent.changeWithheld', data }, ...(isAsked ? readOnce(held) : [])]
 }
 
-/** The event when the answer to a change was lost. Requests a full reading, unless one already showed the outcome. */
+/** The events when the answer to a change was lost. Requests a full reading, unless one already showed the outcome. */
 export function lost(
   held: ConsentView,
   { status, lostAt }: { readonly status?: RequestableStatus; readonly lostAt?: Instant },
-): ConsentEvent {
+): readonly ConsentEvent[] {
   if (!isUnderWay(held, status)) {
     const isDone = status !== undefined && held.statusesSinceRequest.includes(status)
-    return { ...late(status, null), ...resolution(isDone) }
+    return [{ ...late(status, null), ...resolution(isDone) }]
   }
-  return { type: 'consent.changeLost', data: lostAt === undefined ? {} : { lostAt }, ...readOnce(held) }
+  return [{ type: 'consent.changeLost', data: lostAt === undefined ? {} : { lostAt } }, ...readOnce(held)]
 }
 
 /** Checks that this change is still open: another one may have been requested since. */

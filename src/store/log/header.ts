@@ -66,7 +66,7 @@ export class HeaderReader {
   read<R extends RecordedEvent = RecordedEvent>(stored: StoredHeader): R {
     const event = this.parse(stored)
     // The first format has no number: reading every event without it would take a copy, a tenth of the time.
-    if (event.format !== undefined) throw newerError('an event: averba does not know its format')
+    if (event.format !== undefined) throw newerError('Cannot read an event: averba does not know its format')
     event.id = `${event.stream}/${event.version}`
     return upcast(event, this.schemas) as R // The caller selected the types.
   }
@@ -149,8 +149,8 @@ export function schemaOf(type: string, schemas: Schemas): number {
 }
 
 /** The error for an event that a newer version of averba wrote. */
-function newerError(what: string): AverbaError {
-  return new AverbaError('NOT_OURS', `Cannot read ${what}`, { hint: 'Update averba' })
+function newerError(message: string): AverbaError {
+  return new AverbaError('NOT_OURS', message, { hint: 'Update averba' })
 }
 
 /**
@@ -164,7 +164,9 @@ function upcast(recorded: RecordedEvent & { readonly schema?: number }, schemas:
   const { schema: version = 1, ...event } = recorded
   const newest = schemaOf(event.type, schemas)
   if (version > newest) {
-    throw newerError(`an event of type "${event.type}": its schema is ${version}, averba supports ${newest}`)
+    throw newerError(
+      `Cannot read an event of type "${event.type}": its schema is ${version}, averba supports ${newest}`,
+    )
   }
   let { data } = event
   for (const step of steps?.slice(version - 1) ?? []) data = step(data, event)

@@ -193,13 +193,15 @@ function stageEvents(
   let { at } = cache
   if (input.at > at) at = input.at
   const staged: StagedEvent[] = []
+  // An answer ends its call with the first event of its decision, which has the parts of the answer as well.
+  const answer = input.events.findLast(item => item.input?.nth === undefined)
   for (const item of input.events) {
     const place = streams.get(item.stream)
     if (!place) throw new TypeError(`Cannot append to "${item.stream}": it has no expectation`)
     if (place.key === 0) place.key = cache.nextStream()
     place.version += 1
     const position = cache.position + staged.length + 1
-    const ending = staged.length === input.events.length - 1 ? input : undefined
+    const ending = item === answer ? input : undefined
     staged.push(toStagedEvent(context, input, item, { position, at, ...place }, ending, owners))
   }
   for (const [name, { before, key, version }] of streams) {
@@ -298,10 +300,9 @@ function changeEffects(
     const row = id === undefined ? undefined : found.effects?.get(id)
     if (id !== undefined && row) effects.set(id, endedRow(row, how, position))
   }
-  const last = events.at(-1)?.position ?? 0
   const moved = moves && found.effects?.get(moves.effect)
   if (moved) effects.set(moves.effect, movedRow(moved, moves, at))
-  if (settles) end(settles.effect, settles, last)
+  if (settles) end(settles.effect, settles, events.find(event => event.settles)?.position ?? 0)
   for (const { stream, type, position, cancels, resolves } of events) {
     for (const id of cancels ?? []) end(id, { as: 'cancelled', reason: `cancelled by ${type}` }, position)
     if (!resolves) continue

@@ -49,6 +49,7 @@ export const consentChecks: Checks = {
     const endedAt = new Map<string, number>()
     const wanted = new Set<string>()
     const sent = new Set<string>()
+    const unread = new Set<string>()
     /** The consent of a validation, and the position of its last attempt. */
     const validations = new Map<string, { readonly consent: string; attemptedAt: number }>()
     return {
@@ -56,16 +57,21 @@ export const consentChecks: Checks = {
         endedAt.clear()
         wanted.clear()
         sent.clear()
+        unread.clear()
         validations.clear()
       },
       recorded({ type, stream, data, position }) {
         // Of the types below.
-        const { status, consent, effect, isOld, isAnswered, isUnsent } = data as Partial<Record<string, string>>
+        const { status, consent, effect, isOld, isAnswered, ...withdrawn } = data as Partial<Record<string, string>>
         const isEnd = status === 'NEGADO' || status === 'REVOGADO' || status === 'EXPIRADO'
         const [owner = ''] = effect?.split('/') ?? []
         if (isAnswered && wanted.has(owner)) sent.add(owner)
         if (['consent.changeLost', 'consent.changeDeclined'].includes(type) && wanted.has(stream)) sent.add(stream)
-        if (type === 'consent.endWithdrawn' && isUnsent && sent.has(stream)) report(`${stream} was sent, not unsent`)
+        const isWaiting = withdrawn.isUnsent || withdrawn.sentBefore
+        if (type === 'consent.endWithdrawn' && isWaiting && sent.has(stream)) unread.add(stream)
+        if (type === 'consent.described' || showing.includes(type)) unread.delete(stream)
+        if (['consent.changeRequested', 'consent.used'].includes(type) && unread.has(stream))
+          report(`${stream}: ${type} at ${position}, after an end that was sent was given up, and not read`)
         if (type === 'consent.changeRequested' && isEnd) wanted.add(stream)
         else if (givenUp.includes(type)) wanted.delete(stream)
         // What a reading shows that left before the request says nothing of it.

@@ -49,7 +49,7 @@ test('within a minute of an end, only later entries of the known history reopen 
   const madeOf = (...history: string[]) => eventsAfter(...known, at(inFull('ATIVO', ...history))).at(-1)?.type
   expect(madeOf('ATIVO', 'REVOGADO', 'ATIVO')).toBe('consent.conflicted')
   for (const other of [['ATIVO'], ['ATIVO', 'ATIVO', 'ATIVO'], ['PENDENTE', 'NEGADO', 'ATIVO']])
-    expect(madeOf(...other)).toBe('consent.changeSeen')
+    expect(madeOf(...other)).toBe('consent.detailRequested')
 })
 
 test('a history that does not end with the shown status is ignored, and the status counts', () => {
@@ -112,7 +112,8 @@ test('an answer with another status than requested is believed if it ends the ch
     [revoked, 'PENDENTE'],
   ] as const)
     expect(eventsAfter(...asked, answer(status))).toMatchObject([
-      { type: 'consent.changeContradicted', data: { status }, effects: [{ type: 'consentService.readConsent' }] },
+      { type: 'consent.changeContradicted', data: { status } },
+      { effects: [{ type: 'consentService.readConsent' }] },
     ])
 })
 

@@ -41,13 +41,14 @@ function isPossible({ type, data }: Message, { value }: ConsentChartState): bool
 
 /** What the row says, by the chart: a list must not call known what nobody may use. */
 function knownByChart(state: ConsentChartState): Partial<ConsentRow> {
-  const { isVanished, isUncertain, change, asked, reading: known, shown } = heldOf(state)
+  const { isVanished, isUncertain, change, asked, requests, reading: known, shown } = heldOf(state)
   if (state.value.data === 'erased') return { knowledge: 'erased' }
   const unchanged = isUncertain ? 'changed' : 'known'
   const open = { none: unchanged, requested: 'changing', lost: 'uncertain', contrary: 'uncertain' } as const
   const knowledge = isVanished ? 'vanished' : open[change]
-  if (knowledge === 'known') return { knowledge, asked, status: known.status }
-  return { knowledge, asked, ...(knowledge === 'changed' && isEndShown(shown) && { status: shown as ConsentStatus }) }
+  const said = { knowledge, asked, requests } as const
+  if (knowledge === 'known') return { ...said, status: known.status }
+  return { ...said, ...(knowledge === 'changed' && isEndShown(shown) && { status: shown as ConsentStatus }) }
 }
 
 test('the row of a consent says what its chart knows, whatever happens in which order', () => {
