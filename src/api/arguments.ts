@@ -4,7 +4,7 @@ import { toInstant } from '../vocabulary/instant.ts'
 import type { Actor, Basis, Instant } from '../vocabulary/message.ts'
 import { refusePersonalId } from '../vocabulary/tax-numbers.ts'
 
-const idMax = 200
+export const idMax = 200
 const textMax = 500
 
 /** Checks an id, which stays in clear: short, well-formed, impersonal. Throws `INVALID_INPUT`, `PERSONAL_ID`. */
@@ -85,26 +85,27 @@ export function eventMismatch(what: 'consent' | 'validation'): AverbaError {
   })
 }
 
-export function argumentMissing(method: string, cause?: unknown): AverbaError {
+function argumentMissing(method: string, position: number, cause: unknown): AverbaError {
   const hint = 'Its type and the documentation say what it takes'
-  return new AverbaError('INVALID_INPUT', `Cannot call ${method}: its first argument is missing`, { cause, hint })
+  return new AverbaError('INVALID_INPUT', `Cannot call ${method}: argument ${position} is missing`, { cause, hint })
 }
 
-/** Has a function, or each method of an object, say when its first argument is missing. JavaScript knows no types. */
+/** Has a function, or each method of an object, say which argument is missing. JavaScript knows no types. */
 export function explainMissing<T extends object>(member: T, name: string): T {
   if (!(member instanceof Function)) {
     for (const [each, method] of Object.entries(member))
       Object.assign(member, { [each]: explainMissing(method, name === '' ? each : `${name}.${each}`) })
     return member
   }
-  const explain = (cause: unknown): never => {
-    // What checks its arguments says more.
-    throw cause instanceof TypeError ? argumentMissing(name, cause) : cause
-  }
   return new Proxy(member, {
     apply(_, self, args: readonly unknown[]) {
       // A parameter that may be left out has a default, and is not counted.
-      if (member.length === 0 || (args[0] !== undefined && args[0] !== null)) return Reflect.apply(member, self, args)
+      const missing = Array.from({ length: member.length }, (_, i) => args[i] ?? null).indexOf(null)
+      if (missing === -1) return Reflect.apply(member, self, args)
+      const explain = (cause: unknown): never => {
+        // What checks its arguments says more.
+        throw cause instanceof TypeError ? argumentMissing(name, missing + 1, cause) : cause
+      }
       try {
         const result: unknown = Reflect.apply(member, self, args)
         return result instanceof Promise ? result.catch(explain) : result

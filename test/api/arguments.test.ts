@@ -28,7 +28,10 @@ test.each<[call: (averba: Averba, wrong: never) => Promise<unknown>, wrong: unkn
   [({ validations }, wrong) => validations.resolve('a', wrong), { charged: true, not: 'x' }, 'Unknown member "not"'],
   [({ validations }, wrong) => validations.get(wrong), undefined, 'Cannot use the validation id'],
   [({ validations }, wrong) => validations.resolve('a', wrong), undefined, 'Cannot use the argument'],
-  [({ effects }, wrong) => effects.get(wrong), undefined, 'Cannot call effects.get: its first argument is missing'],
+  [({ effects }, wrong) => effects.retry(wrong), {}, 'Cannot use the id of a call'],
+  [({ consents }, wrong) => consents.of(wrong), {}, 'Cannot use the name of a stream'],
+  [({ consents }, wrong) => Array.fromAsync(consents.enrolAll(wrong)), {}, 'they are no list'],
+  [({ consents }, wrong) => consents.schedule(who, wrong), undefined, 'Cannot call consents.schedule: argument 2'],
   [({ viewAsOf }, wrong) => viewAsOf('consents', wrong), undefined, 'neither a position nor an instant'],
   // What checks nothing would be ready.
   [({ health }, wrong) => health(wrong), { only: ['store', 'misspelt'] }, 'Cannot use the name of a check'],

@@ -1,12 +1,13 @@
 import type { SyncAgain } from '../../machines/subject/messages.ts'
 import { randomUpTo } from '../../runtime/entropy.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type Cpf, parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { ApiContext } from '../api-context.ts'
-import { argumentMissing, checkSyncEveryMs } from '../arguments.ts'
+import { checkSyncEveryMs } from '../arguments.ts'
 import { isEffect, type OutcomeFact, type PendingOf } from '../effect-types.ts'
 import type { SubjectRef, SubjectSelector } from '../subject-directory.ts'
 import { logLatePlan, planSync, type SyncPlan } from './freshness.ts'
@@ -72,7 +73,10 @@ export function createEnrolments(context: ApiContext): Enrolments {
       return subjects.find({ cpf })
     },
     async *enrolAll(people, commandOptions = {}) {
-      if (!people) throw argumentMissing('consents.enrolAll')
+      if (!(Symbol.asyncIterator in Object(people) || Symbol.iterator in Object(people)))
+        throw new AverbaError('INVALID_INPUT', 'Cannot enrol the people: they are no list', {
+          hint: 'Pass an array, or another iterable or async iterable, of their CPFs',
+        })
       const enrolling: Promise<SubjectRef>[] = []
       let failure: unknown
       try {
