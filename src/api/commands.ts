@@ -101,14 +101,15 @@ export function createCommands(
     return engine.admit(() => tracing.span('internal', `averba ${method}`, { 'averba.method': method }, run))
   }
 
-  /** Performs an effect, and the reading that finds out an unknown or contradicted outcome. Returns its state. */
+  /** Performs an effect, and the reading that finds out an unknown or declined outcome. Returns its state. */
   async function perform(id: string, until: AbortSignal): Promise<PendingEffect | undefined> {
     await engine.perform(id, until)
     const pending = await store.effect(id)
     if (pending?.state !== 'unknown' && pending?.state !== 'declined') return pending
     const probes = await store.effects({ stream: pending.stream, states: ['pending'] })
     const { settledAt = 0 } = pending
-    const isOfEnd = (probe: PendingEffect) => pending.state === 'unknown' || probe.position >= settledAt
+    const isOfEnd = ({ type, position }: PendingEffect) =>
+      engine.classOf(type) === 'read' && (pending.state === 'unknown' || position >= settledAt)
     for (const probe of probes.filter(isOfEnd)) await engine.perform(probe.id, until)
     return store.effect(id)
   }

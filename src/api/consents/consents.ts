@@ -171,33 +171,33 @@ export function createConsents(context: ApiContext): Consents {
       const row = await findRow(stream)
       return toConsent(row, row.changed_at)
     }
-    return commands.send(
-      { method: `consents.${verb}`, subject, id: selector.id, ...(why && { why }) },
-      async () => {
-        const waiting = await findWaitingChange(stream)
-        // One that was answered, by whomever, may have been made.
-        const wasAnswered = waiting !== undefined && (await readTrace(store, waiting)).wasAnswered
-        const ofWaiting = waiting && (wasAnswered ? { sentBefore: true } : { isUnsent: true })
-        const now = clock.now()
-        const until = verb === 'approve' && { until: toInstant(now + approvalMaxMs) }
-        const data = { ...ofWaiting, ...(verb !== 'withdrawEnd' && { askedAt: toInstant(now), ...until }) }
-        const message = { type: `consent.${verb}`, data, ...(parts && { parts }) }
-        if (!waiting) return { targets: [{ stream, message }] }
-        const ref = { effect: waiting.id, type: waiting.type }
-        const withdrawn = { stream: effectStream(waiting), message: { type: 'effect.withdraw', data: ref } }
-        // An attempt may begin meanwhile, also of another process.
-        return { targets: [{ stream, message }, withdrawn], cancelsFrom: unsentStates }
-      },
-      ask,
-      value,
-      async () => {
-        // An end is wanted that is asked for later, until it is made or given up.
-        const row = await findRow(stream)
-        if (verb !== 'withdrawEnd' && row.end_wanted_at !== null) return { status: 'pending' }
-        if (verb !== 'withdrawEnd' && isOpen(row.status)) return { status: 'declined', problem: withdrawnProblem }
-        return { status: 'settled', value: await value() }
-      },
-    )
+    const input = { method: `consents.${verb}`, subject, id: selector.id, ...(why && { why }) }
+    const createRequest = async () => {
+      const waiting = await findWaitingChange(stream)
+      // One that was answered, by whomever, may have been made.
+      const wasAnswered = waiting !== undefined && (await readTrace(store, waiting)).wasAnswered
+      const ofWaiting = waiting && (wasAnswered ? { sentBefore: true } : { isUnsent: true })
+      const now = clock.now()
+      const until = verb === 'approve' && { until: toInstant(now + approvalMaxMs) }
+      const data = { ...ofWaiting, ...(verb !== 'withdrawEnd' && { askedAt: toInstant(now), ...until }) }
+      const message = { type: `consent.${verb}`, data, ...(parts && { parts }) }
+      if (!waiting) return { targets: [{ stream, message }] }
+      const ref = { effect: waiting.id, type: waiting.type }
+      const withdrawn = { stream: effectStream(waiting), message: { type: 'effect.withdraw', data: ref } }
+      // An attempt may begin meanwhile, also of another process.
+      return { targets: [{ stream, message }, withdrawn], cancelsFrom: unsentStates }
+    }
+    const outcome = await commands.send(input, createRequest, ask, value, async () => {
+      // An end is wanted that is asked for later, until it is made or given up.
+      const row = await findRow(stream)
+      if (row.end_wanted_at !== null) return { status: 'pending' }
+      if (isOpen(row.status)) return { status: 'declined', problem: withdrawnProblem }
+      return { status: 'settled', value: await value() }
+    })
+    if (verb !== 'withdrawEnd') return outcome
+    // It is given up once that is recorded, whatever becomes of the reading that may follow.
+    const { position, replayed } = outcome
+    return { position, effect: '', replayed, status: 'settled', value: await value() }
   }
 
   /** The change of a consent that waits to be sent, or sent again; `undefined` unless there is exactly one. */

@@ -257,7 +257,7 @@ export class EffectRunner {
         reason,
       } as const
       const extra = to === 'parked' && givenUp ? [{ stream: pending.stream, message: givenUp(pending) }] : []
-      return { targets: [{ stream: effectStream(pending), message }, ...extra], moves }
+      return { targets: [...extra, { stream: effectStream(pending), message }], moves }
     }
     await this.#recorder.record(createRequest, { isAnswer: true, about })
     return isOurs

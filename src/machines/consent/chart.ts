@@ -78,6 +78,9 @@ export const chart = setup({
     isStillAsked: ({ context, event }) => event.type === 'consent.changeWithheld' && event.data.asked === context.asked,
     isNeverSent: ({ context, event }) => withdraws(event) && isNeverSent(context, event.data),
     isMaybeSent: ({ context, event }) => withdraws(event) && isMaybeSent(context, event.data),
+    // One that was given up on its way may still have been made.
+    replacesNoSentEnd: ({ event }) =>
+      event.type === 'consent.changeRequested' && (event.data.isUnsent || (event.data.instead ?? 'ATIVO') === 'ATIVO'),
     isMaybeMade: ({ context, event }) => event.type === 'consent.changeWithheld' && isMaybeMade(context, event.data),
     isWantedEnd: ({ context: { endWantedAt, lostAt }, event }) =>
       showsStatus(event) && isWantedEnd({ endWantedAt, isLost: lostAt !== null }, event.data),
@@ -236,7 +239,7 @@ export const chart = setup({
           description: 'Our change was requested and not answered.',
           on: {
             ...changeEnds('endsRequestedChange'),
-            // Another change replaces one that was not sent.
+            // Another change replaces one that waits.
             'consent.changeRequested': requestableStatuses.map(
               instead => ({ ...asks({ instead }), actions: 'keepRequest' }) as const,
             ),
@@ -269,11 +272,16 @@ export const chart = setup({
             ...taken(...showingTypes, 'consent.used'),
             'consent.changeRequested': [
               ...endings.map(status => ({ ...asks({ status }), target: 'wanted', actions: 'wantEnd' }) as const),
-              {},
+              { guard: 'replacesNoSentEnd' },
             ],
             'consent.endWanted': { target: 'wanted', actions: 'keepEnd' },
           },
-          meta: { refuses: { 'consent.endWithdrawn': { refused: 'no denial or revocation is wanted' } } },
+          meta: {
+            refuses: {
+              ...isBeingRead.refuses,
+              'consent.endWithdrawn': { refused: 'no denial or revocation is wanted' },
+            },
+          },
         },
         wanted: {
           description: 'Its end was asked for, and none has been shown: nothing is used, and it is asked for again.',

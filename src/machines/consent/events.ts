@@ -91,9 +91,9 @@ export type ConsentEvent =
   | Event<'consent.endWanted', WithdrawnEnd & Pick<AskedChange, 'askedAt'>>
   /** Ends a change whose outcome a reading had shown. `status` is null if it was declined or not answered. */
   | Event<'consent.answeredLate', { asked: RequestableStatus | null; status: ConsentStatus | null }>
-  /** A change was not sent, because it no longer applied. If an end is still wanted, the consent is read. */
+  /** A change was not sent, because it no longer applied. Read if an end is still wanted, or it was sent before. */
   | Event<'consent.changeWithheld', WithheldChange>
-  /** A full reading was requested, by the host, or by a list while the consent is uncertain. */
+  /** A full reading was requested: by the host, or because an answer, a list or a withdrawal left a question open. */
   | Event<'consent.detailRequested', Record<string, never>>
   /**
    * A reading, sent at `askedAt`, shows another status or other dates, and is old or a list. Null: it is unreadable, or

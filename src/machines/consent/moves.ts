@@ -202,8 +202,9 @@ export function countRequests(
   if (event.type === 'consent.changeRepeated') return requests + 1
   if (event.type !== 'consent.changeRequested' && event.type !== 'consent.endWanted') return requests
   const made = event.type === 'consent.changeRequested' ? 1 : 0
-  if (endWantedAt === null) return made
-  return Math.max(0, requests + made - (event.data.isUnsent ? 1 : 0))
+  // One that was given up may still be made.
+  const isMore = endWantedAt !== null || ('instead' in event.data && event.data.instead !== 'ATIVO')
+  return isMore ? Math.max(0, requests + made - (event.data.isUnsent ? 1 : 0)) : made
 }
 
 /** Checks that no request for what is wanted has left, when the one that waits is withdrawn. */

@@ -69,8 +69,9 @@ export function listed(held: ConsentView, given: ListedConsent, isOld: boolean):
   if (given.status !== held.reading.status || amended.length < others.length)
     return [...amended, ...doubt(held, given.status, given.askedAt, isOld)]
   // What could not be read can be read again, and has not changed.
-  if (held.shown === 'unreadable' && !isOld) return [...amended, confirmed(given.status)]
-  return [...amended, ...readAgain(held, given.askedAt)]
+  const isReadable = held.shown === 'unreadable' && !isOld
+  const known = isReadable ? { ...held, isUncertain: false } : held
+  return [...amended, ...(isReadable ? [confirmed(given.status)] : []), ...readAgain(known, given.askedAt)]
 }
 
 /** Checks that an expiry puts off another one: a list alone does not. */

@@ -235,8 +235,8 @@ export class SqliteRunner {
   }
 
   /**
-   * Forgets all statements when a table has changed. SQLite prepares them anew by itself, but Node 22 and Deno read the
-   * first rows then by the columns of the former table.
+   * Forgets all statements when a table has changed. SQLite prepares them anew by itself, but their rows would be read
+   * by the columns of the former table.
    */
   forgetIfChanged(): void {
     this.#readVersion ??= this.#database.prepare('pragma schema_version')

@@ -22,12 +22,19 @@ export function* readLeafHash(position: number): Steps<Uint8Array | undefined> {
 /** An event that another process has appended, with the name of its stream. */
 export type ForeignEvent = StoredEvent & { readonly name: string }
 
-/** Reads the next events after a position with the names of their streams. */
-export function readForeign(after: number): Steps<readonly ForeignEvent[]> {
-  const events = db.selectFrom('event').innerJoin('stream', 'stream.key', 'event.stream').selectAll('event')
-  const later = events.select('stream.name').where('event.position', '>', after)
-  return rows(later.orderBy('event.position').limit(tailEvents))
+/**
+ * Reads the next events after a position with the names of their streams; their headers and tags, which are most of
+ * their bytes, only if asked for.
+ */
+export function readForeign(after: number, withHeaders: boolean): Steps<readonly ForeignEvent[]> {
+  return rows({ sql: withHeaders ? selectForeign : selectForeignPlaces, parameters: [after] })
 }
+
+const fromForeign = `from event join stream on stream.key = event.stream
+  where position > ? order by position limit ${tailEvents}`
+const selectForeign = `select position, event.stream, event.version, type, leaf, name, header, event.tag ${fromForeign}`
+const selectForeignPlaces = `select position, event.stream, event.version, type, leaf, name, '' as header, '' as tag
+  ${fromForeign}`
 
 /**
  * Checks that events were written with the keys of the log.

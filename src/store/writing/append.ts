@@ -45,9 +45,9 @@ export interface Append {
   readonly receipt?: NewReceipt
   /** The stream that an append without events is about. */
   readonly concerns?: string
-  /** The effect that the last event ends, and the attempt that ended it: see `canEnd`. */
+  /** The effect that ends with the first event of the last decision, and the attempt that ended it: see `canEnd`. */
   readonly settles?: AttemptEnd
-  /** The effect that the last event defers, parks, releases, or begins an attempt at. */
+  /** The effect that the same event defers, parks, releases, or begins an attempt at. */
   readonly moves?: EffectMove
   /** The states that an effect which an event cancels may be in. By default any in which it has not ended. */
   readonly cancelsFrom?: readonly EffectState[]

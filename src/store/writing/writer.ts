@@ -246,7 +246,7 @@ export class Writer {
     let [head, tail]: [Head | undefined, readonly ForeignEvent[]] = [undefined, []]
     yield* together<void>([
       into(readHead(tags), found => (head = found)),
-      into(readForeign(before.position), found => (tail = found)),
+      into(readForeign(before.position, before.viewRows.size > 0), found => (tail = found)),
     ])
     if (!head) throw new TypeError('A head was read')
     const isAll = isContinued(before, tail, head) && agreesBesidesEvents(before, head)

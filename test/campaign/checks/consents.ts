@@ -54,11 +54,7 @@ export const consentChecks: Checks = {
     const validations = new Map<string, { readonly consent: string; attemptedAt: number }>()
     return {
       rolledBack() {
-        endedAt.clear()
-        wanted.clear()
-        sent.clear()
-        unread.clear()
-        validations.clear()
+        for (const each of [endedAt, wanted, sent, unread, validations]) each.clear()
       },
       recorded({ type, stream, data, position }) {
         // Of the types below.

@@ -232,14 +232,13 @@ describe('a gateway', () => {
       changes behind, revoke deferred, park, ${unread}, is revoked, ${onceSent}`,
     'that kept back a revocation has a reading precede any use once that is given up': `
       changes page, revoke deferred, ${unread}, is active, ${onceSent}`,
-    'that kept back a revocation has a reading precede any use once that is parked and given up': `
-      changes page, revoke deferred, park, ${unread}, is active, ${onceSent}`,
   })
 })
 
 describe('what is asked for', () => {
   const nothing = 'give up, changes now, 1 h, settle, 2 d, settle, not made 1, sent 1'
   const approved = 'person ATIVO, 11 min'
+  const onItsWay = (verb: string) => `changes busy, hold changes back, begin ${verb}, give up, open 1, changes now`
   const relisted = 'details 404, lists now, list, 2 h, settle, details now, 3 × (1 h; sync)'
   tell({
     'is nothing after a lost denial was given up': `
@@ -256,6 +255,8 @@ describe('what is asked for', () => {
       revoke 2 deferred, full, use uncertain, health bad`,
     'is an older denial that was sent, which refuses an approval': `
       PENDENTE: changes lost, deny unknown, 1 min, settle, changes busy, deny 2 deferred, approve REFUSED`,
+    'is not sent by the same command again': `
+      PENDENTE: changes lost, deny unknown, 1 min, settle, 1 h, changes now, deny declined NOT_DONE, sent 1`,
     'is a refused denial and a newer one that never left, which refuse an approval': `
       PENDENTE: full, changes 400, deny declined 400, settle, changes now, refuse changes, deny 2 deferred, reach,
       approve REFUSED`,
@@ -264,17 +265,21 @@ describe('what is asked for', () => {
     'is nothing, but a reading first, after a revocation that a gateway answered and a newer one were given up': `
       changes behind, revoke deferred, details 503, refuse changes, revoke 2 deferred, give up, use uncertain, reach,
       details now, 1 h, settle, is revoked`,
-    'is an approval in place of two denials that never left': `
-      PENDENTE: refuse, deny deferred, deny 2 deferred, reach, approve settled, use active, given up isUnsent`,
+    'is an approval in place of two denials that never left, and they are recorded as withdrawn': `
+      PENDENTE: refuse, deny deferred, deny 2 deferred, reach, approve settled, deny declined WITHDRAWN, use active,
+      health ok, given up isUnsent`,
+    'is nothing, but a reading first, after a revocation was given up on its way, and a newer one': `
+      ${onItsWay('revoke')}, details 503, refuse changes, revoke 2 deferred, give up, use uncertain`,
+    'is no approval in place of a denial that was given up on its way': `PENDENTE: ${onItsWay('deny')}, approve REFUSED`,
+    'is a reading by each list after one of an unreadable status was parked': `
+      PENDENTE: changes lost, details 503, approve unknown, lists twice ATIVO, list, 27 × (1 h; settle), all now, count,
+      list, settle, asked 1`,
     'is an end although a reading that left before it shows one': `
       lists as REVOGADO, hold lists back, begin list, 1 s, changes busy, details 404, revoke deferred, 1 s, open 1,
       settle, is revoked, health bad, changes now, lists now, details now, 1 h, settle, sent 2, is revoked, health ok`,
     'is nothing more once a reading that left later shows an end too': `
       lists as REVOGADO, hold lists back, begin list, 1 s, changes 400, details 404, revoke declined 400, 1 s, open 1,
       settle, is revoked, health bad, person REVOGADO, lists now, details now, full, is revoked, health ok, sent 1`,
-    'is an approval in place of a denial that was never sent, and is recorded as withdrawn': `
-      PENDENTE: refuse, deny deferred, reach, approve settled, deny declined WITHDRAWN, use active, health ok,
-      given up isUnsent`,
     'is an end after it vanished and one reading was declined': `
       changes busy, revoke deferred, lists without, list, 2 h, settle, sent 1, changes now, ${relisted}, sent 2,
       is revoked, health ok`,

@@ -11,7 +11,8 @@ import { type StoryStep, tellEach, tellInForms, toMs } from '../../support/tell-
 import { expectViewsAsKept } from '../../support/views-as-kept.ts'
 
 type Status = Consent['status']
-type Verb = 'approve' | 'deny' | 'revoke'
+const verbs = ['approve', 'deny', 'revoke'] as const
+type Verb = (typeof verbs)[number]
 /** A record of the service, with its history if it is one in full. */
 interface ShownRecord {
   readonly id: string
@@ -169,8 +170,7 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
   const start: Record<string, () => Promise<unknown>> = {
     list: async () => valueOf(await consents.sync({ subject })),
     full: () => consents.get({ ...which, ageMaxMs: 0 }),
-    approve: () => consents.approve(which, { commandId: 'approve' }),
-    revoke: () => consents.revoke(which, { commandId: 'revoke' }),
+    ...Object.fromEntries(verbs.map(verb => [verb, () => consents[verb](which, { commandId: verb })])),
     settle: () => averba.settle(),
   }
 
@@ -215,7 +215,8 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
     refuse: () => faults.add({ kind: 'refuse', service }),
     'refuse changes': () => faults.add({ kind: 'refuse', service, method: 'PUT' }),
     reach: () => faults.clear(),
-    'give up': () => consents.withdrawEnd(which, { reason: 'a pessoa desistiu' }),
+    'give up': async () =>
+      expect(await consents.withdrawEnd(which, { reason: 'a pessoa desistiu' })).toMatchObject({ effect: '' }),
     park: async () => averba.effects.park(await effectIn('deferred')),
     retry: async () => averba.effects.retry(await effectIn('parked')),
     count: () => Object.assign(counts, { details: 0 }),
