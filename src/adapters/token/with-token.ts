@@ -37,57 +37,72 @@ export interface Rejection {
   readonly isRefused?: boolean
 }
 
+/** A call that needs a token. */
+export interface CallWithToken extends Omit<Rejection, 'code'> {
+  /** The personal data in the call: a code that quotes it is not repeated. */
+  readonly sent: Json
+  /** Whether the host has declared what an answer means: then it says nothing about the token. */
+  readonly isMeant: (answer: HttpAnswer) => boolean
+}
+
+type Send = (bearer: string) => Promise<Exchange>
+
 /**
  * Sends an operation with the current token, and after a 401 once more with a newer one (document 2, section 5). A 401
  * of the service means that the operation was not done, so a second one defers the call. One of somebody else says
  * nothing about that: it is the answer, unless the call is sent again.
- *
- * @param by the id of the call, and whether more than one token was refused for it
- * @param sent the personal data in the call: a code that quotes it is not repeated
- * @param isMeant whether the host has declared what an answer means: then it says nothing about the token
  */
 export async function withToken(
   tokens: TokenSource,
-  { sent, isMeant, ...by }: Omit<Rejection, 'code'> & { sent: Json; isMeant: (answer: HttpAnswer) => boolean },
-  send: (bearer: string) => Promise<Exchange>,
+  call: CallWithToken,
+  send: Send,
 ): Promise<Exchange | TokenUnavailable> {
-  const isRejected = (result: Exchange): result is Answered =>
-    result.status === 'answered' && result.answer.status === 401 && !isMeant(result.answer)
-  const readRejection = ({ redacted }: HttpAnswer): Rejection => {
-    // The code may be the only reason given: the contract is blocked, or does not cover the service.
-    return { ...by, code: storableCode(readProblem(401, redacted()), sent) ?? undefined }
-  }
-  const accept = (token: string, result: Exchange) => {
-    if (isAboutToken(result)) tokens.reportAccepted(token, by.call)
-    return result
-  }
-
   const answer = tokens.current()
   const token = answer instanceof Promise ? await answer : answer
   if (token.status !== 'held') return token
   const result = await send(token.value)
-  if (!isRejected(result)) return accept(token.value, result)
-  const again = await resend(token.value, result.answer)
+  if (!isRejected(call, result)) return accept(tokens, token.value, call, result)
+  const again = await resend(tokens, token.value, call, send, result.answer)
   if (again.status !== 'unsent' && again.status !== 'deferred') return again
   return isOwnForm(result.answer, 'validationService') ? { ...again, isAnswered: true } : result
+}
 
-  async function resend(rejected: string, answer: HttpAnswer): Promise<Exchange | TokenUnavailable> {
-    const rejection = readRejection(answer)
-    try {
-      const newer = await tokens.renew(rejected, rejection)
-      if (newer.status !== 'held') return addCode(newer, rejection)
-      const again = await send(newer.value)
-      if (!isRejected(again)) return accept(newer.value, again)
-      // Somebody else says it: the table of answers tells what that means.
-      if (!isOwnForm(again.answer, 'validationService')) return again
-      const last = readRejection(again.answer)
-      return addCode(await tokens.giveUp(newer.value, last), last)
-    } catch (error) {
-      // The second request was not sent. Do not throw: the caller has to report that the first one was.
-      if (error instanceof AverbaError) return { status: 'deferred', reason: recordableMessage(error) }
-      throw error
-    }
+async function resend(
+  tokens: TokenSource,
+  rejected: string,
+  call: CallWithToken,
+  send: Send,
+  answer: HttpAnswer,
+): Promise<Exchange | TokenUnavailable> {
+  const rejection = readRejection(call, answer)
+  try {
+    const newer = await tokens.renew(rejected, rejection)
+    if (newer.status !== 'held') return addCode(newer, rejection)
+    const again = await send(newer.value)
+    if (!isRejected(call, again)) return accept(tokens, newer.value, call, again)
+    // Somebody else says it: the table of answers tells what that means.
+    if (!isOwnForm(again.answer, 'validationService')) return again
+    const last = readRejection(call, again.answer)
+    return addCode(await tokens.giveUp(newer.value, last), last)
+  } catch (error) {
+    // The second request was not sent. Do not throw: the caller has to report that the first one was.
+    if (error instanceof AverbaError) return { status: 'deferred', reason: recordableMessage(error) }
+    throw error
   }
+}
+
+function isRejected({ isMeant }: CallWithToken, result: Exchange): result is Answered {
+  return result.status === 'answered' && result.answer.status === 401 && !isMeant(result.answer)
+}
+
+function readRejection({ sent, isMeant: _, ...by }: CallWithToken, { redacted }: HttpAnswer): Rejection {
+  // The code may be the only reason given: the contract is blocked, or does not cover the service.
+  return { ...by, code: storableCode(readProblem(401, redacted()), sent) ?? undefined }
+}
+
+function accept(tokens: TokenSource, token: string, { call }: CallWithToken, result: Exchange): Exchange {
+  if (isAboutToken(result)) tokens.reportAccepted(token, call)
+  return result
 }
 
 type Answered = Extract<Exchange, { status: 'answered' }>
