@@ -141,8 +141,8 @@ export const englishEvents: EventWords = {
   'subscription.rotationRequested': ({ generation }) => `New secrets requested at the portal: generation ${generation}`,
   'subscription.registered': ({ how }) => `Subscription ${registeredHow[how]}`,
   'subscription.changed': ({ generation }) => `Subscription changed at the portal: secrets of generation ${generation}`,
-  'subscription.drifted': ({ areSecretsOurs }) =>
-    `The portal's entry differs from what was known: its secrets are ${areSecretsOurs ? '' : 'not '}ours`,
+  'subscription.drifted': ({ generation }) =>
+    `The portal's entry differs from what was known: its secrets are ${generation === null ? 'not ours' : `of generation ${generation}`}`,
   'subscription.deletionRequested': () => 'Deletion requested at the portal',
   'subscription.deleted': ({ by }) =>
     by === 'portal' ? 'THE PORTAL DELETED the subscription' : 'Subscription deleted',

@@ -137,8 +137,8 @@ export const portugueseEvents: EventWords = {
   'subscription.rotationRequested': ({ generation }) => `Novos segredos pedidos ao portal: geração ${generation}`,
   'subscription.registered': ({ how }) => `Inscrição ${registeredHow[how]}`,
   'subscription.changed': ({ generation }) => `Inscrição alterada no portal: segredos da geração ${generation}`,
-  'subscription.drifted': ({ areSecretsOurs }) =>
-    `A inscrição no portal difere do que se conhecia: os segredos ${areSecretsOurs ? '' : 'não '}são nossos`,
+  'subscription.drifted': ({ generation }) =>
+    `A inscrição no portal difere do que se conhecia: os segredos ${generation === null ? 'não são nossos' : `são da geração ${generation}`}`,
   'subscription.deletionRequested': () => 'Exclusão pedida ao portal',
   'subscription.deleted': ({ by }) => (by === 'portal' ? 'O PORTAL EXCLUIU a inscrição' : 'Inscrição excluída'),
   'subscription.reappeared': () => 'O portal lista a inscrição como ativa de novo',

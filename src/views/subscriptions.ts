@@ -1,4 +1,5 @@
 import { healthAfterDelivery, healthAfterFailure, isRelevantFailure } from '../machines/subscription/health.ts'
+import { areSecretsOurs, latestGeneration } from '../machines/subscription/messages.ts'
 import type { SubscriptionEvent } from '../machines/subscription/subscription.ts'
 import type { Instant, PartAddress } from '../vocabulary/message.ts'
 import { defineView, integer, type RecordedOf, type RowOf, text } from '../vocabulary/view.ts'
@@ -93,10 +94,10 @@ function changedColumns(row: SubscriptionRow, event: RecordedOf<SubscriptionEven
       return { state: 'active', evento_at_portal: row.evento, endpoint, generation, secrets_are_ours: 1 }
     }
     case 'subscription.drifted': {
-      const { evento, endpoint, areSecretsOurs, generation = row.generation } = event.data
-      const { registeredAt: registered_at = row.registered_at } = event.data
-      const atPortal = { evento_at_portal: evento, endpoint, secrets_are_ours: areSecretsOurs ? 1 : 0 }
-      return { ...atPortal, generation, registered_at }
+      const { evento, endpoint, generation, registeredAt: registered_at = row.registered_at } = event.data
+      const secrets_are_ours = areSecretsOurs(row, generation) ? 1 : 0
+      const atPortal = { evento_at_portal: evento, endpoint, secrets_are_ours } as const
+      return { ...atPortal, generation: latestGeneration(row, generation), registered_at }
     }
     case 'subscription.deletionRequested':
       return { state: 'deleting' }

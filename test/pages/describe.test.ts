@@ -10,10 +10,10 @@ test('each word of the pages is in Portuguese and in English', () => {
 })
 
 test('a drift of a subscription is told by what is true of each: that it differs, and whose its secrets are', () => {
-  const tell = (areSecretsOurs: boolean, language: 'en' | 'pt-BR') =>
-    describeEvent({ type: 'subscription.drifted', data: { areSecretsOurs } }, getLanguageWords(language))
-  expect(tell(false, 'en')).toBe("The portal's entry differs from what was known: its secrets are not ours")
-  expect(tell(true, 'pt-BR')).toMatch(/difere do que se conhecia: os segredos são nossos$/)
+  const tell = (generation: number | null, language: 'en' | 'pt-BR') =>
+    describeEvent({ type: 'subscription.drifted', data: { generation } }, getLanguageWords(language))
+  expect(tell(null, 'en')).toBe("The portal's entry differs from what was known: its secrets are not ours")
+  expect(tell(2, 'pt-BR')).toMatch(/difere do que se conhecia: os segredos são da geração 2$/)
 })
 
 test('a service is said to have declined or answered a call only where it did', () => {

@@ -26,7 +26,7 @@ export interface MachineState {
 export type MadeEvent<T extends string = string> = T | { readonly event: T; readonly if: EventCondition }
 
 /** Members of an event's data and their values. */
-export type EventCondition = Readonly<Record<string, string | boolean>>
+export type EventCondition = Readonly<Record<string, string | boolean | null>>
 
 /** What no chart can say: which events a command or fact may lead to, and which effects an event may request. */
 export interface MachineMessages {

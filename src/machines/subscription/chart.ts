@@ -8,7 +8,13 @@ import {
   initialHealth,
   isRelevantFailure,
 } from './health.ts'
-import type { HeldEndpoint, RegistrationRef, SubscriptionEvent } from './messages.ts'
+import {
+  areSecretsOurs,
+  type HeldEndpoint,
+  latestGeneration,
+  type RegistrationRef,
+  type SubscriptionEvent,
+} from './messages.ts'
 
 export interface SubscriptionContext extends HeldEndpoint, HealthState {
   readonly evento: string
@@ -50,6 +56,8 @@ export const chart = setup({
       !isOfFormer(event.data as RegistrationRef, context) && reports({ event }, params ?? {}), // Answers name it.
     isRelevant: ({ context, event }) =>
       event.type === 'subscription.failing' && isRelevantFailure(context, event.data.failedAt),
+    areSecretsOurs: ({ context, event }) =>
+      event.type === 'subscription.drifted' && areSecretsOurs(context, event.data.generation),
     isAsDeclared: ({ context, event }) =>
       event.type === 'subscription.rotationRequested' &&
       context.endpoint === event.data.endpoint &&
@@ -73,8 +81,8 @@ export const chart = setup({
       ...{ ...pickEndpoint(data), eventoAtPortal: evento },
     })),
     keepDrift: keep('subscription.drifted', ({ data }, context) => {
-      const { evento, endpoint, generation = context.generation, registeredAt = context.registeredAt } = data
-      return { eventoAtPortal: evento, endpoint, generation, registeredAt }
+      const { evento, endpoint, generation, registeredAt = context.registeredAt } = data
+      return { eventoAtPortal: evento, endpoint, generation: latestGeneration(context, generation), registeredAt }
     }),
     beginHealth: keep('subscription.registered', ({ data: { lastSuccessAt = null, registeredAt = null } }) => ({
       ...{ ...initialHealth, lastSuccessAt, registeredAt },
@@ -255,10 +263,7 @@ export const chart = setup({
           { target: '.ours' },
         ],
         'subscription.changed': '.ours',
-        'subscription.drifted': [
-          { guard: { type: 'reports', params: { areSecretsOurs: true } }, target: '.ours' },
-          { target: '.foreign' },
-        ],
+        'subscription.drifted': [{ guard: 'areSecretsOurs', target: '.ours' }, { target: '.foreign' }],
       },
       states: {
         ours: { description: 'The portal sends secrets that we know.' },

@@ -45,9 +45,8 @@ export type SubscriptionEvent =
 interface DriftedSubscription {
   readonly evento: string
   readonly endpoint: string
-  readonly areSecretsOurs: boolean
-  /** The generation of our secrets at the portal, if later than the known one. */
-  readonly generation?: number
+  /** The generation of our secrets at the portal; null when the secrets are not ours. */
+  readonly generation: number | null
   /** When the portal registered it, if our clock had recorded another time. */
   readonly registeredAt?: Instant
 }
@@ -81,6 +80,16 @@ export interface LostOperation extends RegistrationRef {
 export interface HeldEndpoint {
   readonly endpoint: string
   readonly generation: number
+}
+
+/** Checks that the portal has our secrets of the known generation, or of a later one, by another log's rotation. */
+export function areSecretsOurs(known: Pick<HeldEndpoint, 'generation'>, shown: number | null): boolean {
+  return shown !== null && shown >= known.generation
+}
+
+/** The generation that is known after the portal has shown one: the older one may have leaked. */
+export function latestGeneration(known: Pick<HeldEndpoint, 'generation'>, shown: number | null): number {
+  return Math.max(known.generation, shown ?? 0)
 }
 
 interface FailureRecovered {

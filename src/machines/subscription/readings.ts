@@ -3,7 +3,7 @@ import type { Instant } from '../../vocabulary/message.ts'
 import type { SubscriptionContext, SubscriptionState } from './chart.ts'
 import { endCall, findUncertainCall, matchesRequest, resolveByDeletion, resolveUncertain } from './doubt.ts'
 import { findThreat, type HealthState, healthAfterDelivery } from './health.ts'
-import type { SubscriptionEvent, SubscriptionReading } from './messages.ts'
+import { areSecretsOurs, latestGeneration, type SubscriptionEvent, type SubscriptionReading } from './messages.ts'
 
 /** Returns the events of a row of the portal's list. */
 export function eventsOfReading(state: SubscriptionState, shown: SubscriptionReading): SubscriptionEvent[] {
@@ -14,9 +14,12 @@ export function eventsOfReading(state: SubscriptionState, shown: SubscriptionRea
   if (shown.isDeleted) {
     const by = state.matches({ registration: { registered: 'deleting' } }) ? 'us' : 'portal'
     // The next registration must not use an older secret than this one.
-    const raised = laterGeneration(context, shown.generation) === undefined ? [] : findDrift(state, shown)
+    const isRaised = latestGeneration(context, shown.generation) > context.generation
     const data = { by, deletedAt: shown.deletedAt } as const
-    return [...raised, { type: 'subscription.deleted', data, ...resolveByDeletion(state) }]
+    return [
+      ...(isRaised ? findDrift(state, shown) : []),
+      { type: 'subscription.deleted', data, ...resolveByDeletion(state) },
+    ]
   }
   const isChanging = state.matches({ registration: { registered: 'changing' } })
   return [
@@ -78,27 +81,16 @@ function findDrift(
   { evento, endpoint, generation, registeredAt }: SubscriptionReading,
 ): SubscriptionEvent[] {
   const { context } = state
-  const newGeneration = laterGeneration(context, generation)
   const newDate = correctedRegistration(context, registeredAt)
-  const areSecretsOurs = newGeneration !== undefined || generation === context.generation
   const isKnown =
     evento === context.eventoAtPortal &&
     endpoint === context.endpoint &&
-    areSecretsOurs === state.matches({ secrets: 'ours' }) &&
-    newGeneration === undefined &&
+    areSecretsOurs(context, generation) === state.matches({ secrets: 'ours' }) &&
+    latestGeneration(context, generation) === context.generation &&
     newDate === undefined
   if (isKnown) return []
-  const data = {
-    ...{ evento, endpoint, areSecretsOurs },
-    ...(newGeneration !== undefined && { generation: newGeneration }),
-    ...(newDate && { registeredAt: newDate }),
-  }
+  const data = { evento, endpoint, generation, ...(newDate && { registeredAt: newDate }) }
   return [{ type: 'subscription.drifted', data }]
-}
-
-/** The portal's generation if it is later than ours, by another log's rotation: the older one may have leaked. */
-function laterGeneration(context: SubscriptionContext, shown: number | null): number | undefined {
-  return shown !== null && shown > context.generation ? shown : undefined
 }
 
 /** Returns when the portal registered it, if our recorded time is far off. */

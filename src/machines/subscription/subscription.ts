@@ -99,7 +99,7 @@ function adopt(state: SubscriptionState, { type, data: shown }: AdoptMessage): S
   const ended = findUncertainCall(state) === 'subscribe' && endCall('subscribe', true)
   const registered = { type: 'subscription.registered', data, ...ended } as const
   if (generation !== null || how === 'takenOver') return [registered]
-  return [registered, { type: 'subscription.drifted', data: { evento, endpoint, areSecretsOurs: false } }]
+  return [registered, { type: 'subscription.drifted', data: { evento, endpoint, generation } }]
 }
 
 const changes = ['portal.changeSubscription']
@@ -127,7 +127,7 @@ export const subscriptionMachine = defineMachine({
     'subscription.delete': ['subscription.deletionRequested'],
     'subscription.adopt': [
       { event: 'subscription.registered', if: { how: 'adopted' } },
-      { event: 'subscription.drifted', if: { areSecretsOurs: false } },
+      { event: 'subscription.drifted', if: { generation: null } },
     ],
     'subscription.takeOver': [{ event: 'subscription.registered', if: { how: 'takenOver' } }],
   },

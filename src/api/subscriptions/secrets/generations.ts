@@ -125,9 +125,9 @@ function applyEvent(state: GenerationState, event: Recorded<(typeof types)[numbe
       return { ...after, former: [...accepted, { ...heldEndpoint(last), until }] }
     }
     case 'subscription.drifted': {
-      // It has a generation when the portal holds a later one than was known: those before it are no longer accepted.
+      // When the portal holds a later generation than was known, those before it are no longer accepted.
       const { endpoint, generation } = event.data
-      if (generation === undefined) return { ...state, version }
+      if (generation === null || generation <= (state.last?.data.generation ?? 0)) return { ...state, version }
       const last = { ...event, data: { endpoint, generation } }
       return { ...state, version, last, former: [], answered: undefined }
     }
