@@ -33,7 +33,7 @@ export function readForeign(after: number, withHeaders: boolean): Steps<readonly
 const fromForeign = `from event join stream on stream.key = event.stream
   where position > ? order by position limit ${tailEvents}`
 const selectForeign = `select position, event.stream, event.version, type, leaf, name, header, event.tag ${fromForeign}`
-const selectForeignPlaces = `select position, event.stream, event.version, type, leaf, name, '' as header, '' as tag
+const selectForeignPlaces = `select position, event.stream, event.version, type, leaf, name, '' header, '' tag
   ${fromForeign}`
 
 /**
