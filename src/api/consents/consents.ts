@@ -111,8 +111,8 @@ export interface Consents extends Enrolments, Standings {
   /**
    * Gives up a denial or revocation that has not been made: it is no longer asked for. Uses are blocked only until it
    * is known what became of a request that is under way; one that was not sent is withdrawn with it. Reason and
-   * evidence are sealed as for `approve`; the reason is required. The outcome is settled at once, with an empty
-   * `effect`: it is recorded here, and the service is not told.
+   * evidence are sealed as for `approve`; the reason is required. The outcome is settled, with an empty `effect`: it
+   * is recorded here, and the service is not told. If a reading follows, it waits for that, whatever its outcome.
    *
    * @throws {AverbaError} `INVALID_INPUT` without a reason, `REFUSED` when no end is wanted, `NOT_FOUND`
    */
