@@ -19,8 +19,8 @@ each of their states. Other events that a state takes without a change are left 
 \`createMachine(…)\`, and Stately's editor imports it. Its simulator moves each box by itself, so it also takes an event that
 one of several boxes refuses. To run a configuration, give xstate the condition \`reports\`:
 \`({ event }, params) => Object.entries(params).every(([name, value]) => event.data?.[name] === value)\`. A condition of
-another name is code, in \`src/machines/<name>\`: it needs a function of yours. Several machines are printed one a line. With
-\`--format mermaid\` it prints these diagrams.
+another name is code, in \`src/machines/<name>\`: it needs a function of yours, and where it has parameters the event must
+have those too. Several machines are printed one a line. With \`--format mermaid\` it prints these diagrams.
 `
 
 type Transition = NonNullable<ChartConfig['on']>[string][number]

@@ -99,8 +99,9 @@ export function explainMissing<T extends object>(member: T, name: string): T {
   }
   return new Proxy(member, {
     apply(_, self, args: readonly unknown[]) {
-      // A parameter that may be left out has a default, and is not counted.
-      const missing = Array.from({ length: member.length }, (_, i) => args[i] ?? null).indexOf(null)
+      // A parameter that may be left out has a default, and is not counted; but null takes no default.
+      const required = Array.from({ length: member.length }, (_, i) => args[i] ?? null)
+      const missing = [...required, ...args.slice(member.length)].indexOf(null)
       if (missing === -1) return Reflect.apply(member, self, args)
       const explain = (cause: unknown): never => {
         // What checks its arguments says more.

@@ -21,8 +21,8 @@ export function describeOutcome(say: Say, outcome: Outcome<unknown>): string {
       return say`not done yet, tried again at ${formatInstant(outcome.retryAt)} (${say.message(outcome.reason)})`
     case 'unknown':
       return outcome.next === 'probe'
-        ? say`the answer was lost, and a reading will show what became of it`
-        : say`the answer was lost, and a person has to find out what became of it`
+        ? say`perhaps done: a reading will show what became of it`
+        : say`perhaps done: a person has to find out what became of it`
     case 'pending':
       return say`recorded, and not sent yet`
   }

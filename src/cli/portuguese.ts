@@ -514,10 +514,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   'declined ({})': 'recusado ({})',
   'not done yet, tried again at {} ({})': 'ainda não feito, tentado de novo em {} ({})',
   'recorded, and not sent yet': 'registrado, e ainda não enviado',
-  'the answer was lost, and a reading will show what became of it':
-    'a resposta se perdeu, e uma leitura mostrará o que houve',
-  'the answer was lost, and a person has to find out what became of it':
-    'a resposta se perdeu, e uma pessoa tem de apurar o que houve',
+  'perhaps done: a reading will show what became of it': 'talvez feito: uma leitura mostrará o que houve',
+  'perhaps done: a person has to find out what became of it': 'talvez feito: uma pessoa tem de apurar o que houve',
   '{}: {} recovered of {}.': '{}: {} recuperadas de {}.',
 
   // Backups, erasures, plans, proofs and checks.

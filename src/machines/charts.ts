@@ -10,6 +10,10 @@ const formats: Readonly<Record<string, (machine: (typeof machines)[number]) => s
 
 /** See `drawCharts` of src/index.ts. */
 export function drawCharts(names: readonly string[], format: string): string[] {
+  if (!Array.isArray(names))
+    throw new AverbaError('INVALID_INPUT', 'Cannot draw the charts: the names of the machines are no list', {
+      hint: 'Pass a list of names; [] draws all',
+    })
   const draw = Object.hasOwn(formats, format) ? formats[format] : undefined
   const unknown = names.find(name => !machines.some(machine => machine.name === name))
   if (draw && unknown === undefined)

@@ -63,10 +63,10 @@ export class OutcomeError extends AverbaError {
  * @throws {OutcomeError} `OUTCOME` for any other outcome, so that no failed revocation goes unnoticed
  */
 export function valueOf<T>(outcome: Outcome<T>): T {
-  if (outcome.status === 'settled') return outcome.value
-  if (outcome instanceof Promise)
-    throw new AverbaError('INVALID_INPUT', 'Cannot take the value: this is a promise', {
-      hint: 'Await it first: valueOf(await promise)',
+  if (outcome?.status === 'settled') return outcome.value
+  if (outcome?.status === undefined)
+    throw new AverbaError('INVALID_INPUT', 'Cannot take the value: this is no outcome', {
+      hint: 'Await a promise of one first: valueOf(await promise)',
     })
   throw new OutcomeError(outcome)
 }

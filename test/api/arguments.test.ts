@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Averba, AverbaError } from '../../src/index.ts'
+import { type Averba, AverbaError, drawCharts, valueOf } from '../../src/index.ts'
 import { openWorld } from '../support/world.ts'
 
 // What JavaScript passes, and spread objects: the types do not see it.
@@ -28,6 +28,8 @@ test.each<[call: (averba: Averba, wrong: never) => Promise<unknown>, wrong: unkn
   [({ validations }, wrong) => validations.resolve('a', wrong), { charged: true, not: 'x' }, 'Unknown member "not"'],
   [({ validations }, wrong) => validations.get(wrong), undefined, 'Cannot use the validation id'],
   [({ validations }, wrong) => validations.resolve('a', wrong), undefined, 'Cannot use the argument'],
+  [async (_, wrong) => valueOf(wrong), {}, 'this is no outcome'],
+  [async (_, wrong) => drawCharts(wrong, 'json'), 'consent', 'are no list'],
   [({ effects }, wrong) => effects.retry(wrong), {}, 'Cannot use the id of a call'],
   [({ consents }, wrong) => consents.of(wrong), {}, 'Cannot use the name of a stream'],
   [({ consents }, wrong) => Array.fromAsync(consents.enrolAll(wrong)), {}, 'they are no list'],

@@ -165,7 +165,7 @@ export function createConsents(context: ApiContext): Consents {
     const why = checkEvidence({ reason, evidence })
     if (verb === 'withdrawEnd') checkReason(reason)
     const { subject, stream } = await findConsent(selector)
-    if (stream === undefined) throw unknownConsent(verb)
+    if (stream === undefined) throw unknownConsent(verb === 'withdrawEnd' ? 'withdraw the end of' : verb)
     const parts = why && { why: { owner: streamOf('subject', subject), value: why } }
     const value = async () => {
       const row = await findRow(stream)
@@ -293,5 +293,4 @@ function checkReason(reason: unknown): void {
     throw new AverbaError('INVALID_INPUT', 'Cannot withdraw the end: the reason is missing', {
       hint: 'Give { reason }',
     })
-  checkText(reason, 'reason', 10_000)
 }

@@ -189,12 +189,12 @@ export function createEffects({ clock, engine, store, commands }: ApiContext): E
     await commands.record({ method: `effects.${verb}`, id }, createRequest, commandOptions)
   }
 
-  function notWithdrawnReason({ type }: PendingEffect): string {
-    const effectClass = engine.classOf(type)
-    if (effectClass === undefined) return 'its service is not configured in this process'
-    return effectClass === 'read'
+  function notWithdrawnReason({ type, data }: PendingEffect): string {
+    if (type === 'consentService.changeStatus' && Object(data).status !== 'ATIVO')
+      return 'a denial or revocation is given up by consents.withdrawEnd only, with a reason'
+    return engine.classOf(type) === 'read'
       ? 'a reading is never given up: it changes nothing'
-      : 'a denial or revocation is given up by consents.withdrawEnd only, with a reason'
+      : 'its service is not configured in this process'
   }
 
   async function withdraw(id: string, commandOptions: CommandOptions = {}): Promise<void> {

@@ -52,15 +52,17 @@ const showCommand = defineCommand({
   notes: 'Exit codes: 0 shown, 1 there is none with this id.',
   async run(terminal, { data, actor, purpose, ...source }, id) {
     const reveal = readReveal({ data, actor, purpose })
-    const { call, answer } = await (reveal ? withLog : lookInto)(terminal, source, async averba => {
+    const { call, answer, hasHistory } = await (reveal ? withLog : lookInto)(terminal, source, async averba => {
       const found = await requireCall(averba, id)
+      const [event] = await takeFirst(averba.log.read({ stream: effectStream(found) }), 1)
+      const shown = { call: found, hasHistory: event !== undefined }
       const part = found.unread?.part
-      if (!reveal || part === undefined) return { call: found, answer: undefined }
-      return { call: found, answer: String((await averba.subjects.reveal({ answer: part }, reveal)).answer) }
+      if (!reveal || part === undefined) return { ...shown, answer: undefined }
+      return { ...shown, answer: String((await averba.subjects.reveal({ answer: part }, reveal)).answer) }
     })
     const { unread, ...rest } = call
     const seen = unread && { unread: { ...unread, text: answer } }
-    return { result: { ...toCallJson(rest), ...seen }, lines: formatCall(terminal, call, answer) }
+    return { result: { ...toCallJson(rest), ...seen }, lines: formatCall(terminal, call, answer, hasHistory) }
   },
 })
 
@@ -185,7 +187,12 @@ export function describeWait(say: Say, { waiting, ...call }: Call): string {
   return acts.length === 0 ? why : `${why} [${acts.join(', ')}]`
 }
 
-function* formatCall(terminal: Terminal, call: CallDetail, answer: string | undefined): Iterable<string | Line> {
+function* formatCall(
+  terminal: Terminal,
+  call: CallDetail,
+  answer: string | undefined,
+  hasHistory: boolean,
+): Iterable<string | Line> {
   const { say } = terminal
   const { id, type, stream, state, dueAt, attempts, unread } = call
   yield { text: `${id}  ${type}`, style: 'bold' }
@@ -195,7 +202,7 @@ function* formatCall(terminal: Terminal, call: CallDetail, answer: string | unde
   yield formatPair(say`attempts`, String(attempts))
   yield formatPair(say`stream`, say.commands(`${stream} (averba show ${stream})`))
   const own = effectStream(call)
-  if (attempts > 0 || state === 'parked') yield formatPair(say`history`, say.commands(`${own} (averba show ${own})`))
+  if (hasHistory) yield formatPair(say`history`, say.commands(`${own} (averba show ${own})`))
   if (!unread) return
   const { httpStatus, form, at } = unread
   yield formatPair(say`answer`, say`HTTP ${httpStatus} (${form}) at ${formatInstant(at)}, not understood`)
