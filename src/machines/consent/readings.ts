@@ -53,7 +53,7 @@ const endRepeatedMaxMs = 30 * dayMs
 type Reading = ConsentReading & { readonly askedAt?: Instant | undefined }
 type FullReading = Reading & { readonly history: readonly HistoryEntry[] }
 
-export function readConsent({ consent, subject }: Pick<ConsentView, 'consent' | 'subject'>, dueAt?: Instant): Effect {
+function readConsent({ consent, subject }: Pick<ConsentView, 'consent' | 'subject'>, dueAt?: Instant): Effect {
   const opens = { cpf: cpfAddress(subject), record: `${streamOf('consent', consent)}/1/record` }
   return { type: 'consentService.readConsent', data: {}, opens, ...(dueAt !== undefined && { dueAt }) }
 }
