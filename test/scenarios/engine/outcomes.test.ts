@@ -10,7 +10,7 @@ test('a command resolves with one of five outcomes, and valueOf returns the valu
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const sync = (options = {}) => averba.consents.sync({ subject }, options)
   const settled = sync()
-  const unawaited = expect.objectContaining({ hint: 'Await it first: valueOf(await promise)' })
+  const unawaited = expect.objectContaining({ hint: 'Await a promise of one first: valueOf(await promise)' })
   expect(() => valueOf(settled as never)).toThrow(unawaited)
   expect(valueOf(await settled)).toMatchObject({ read: 4 })
 
