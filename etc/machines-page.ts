@@ -15,9 +15,10 @@ refused.
 
 A table has the events that a command may make, one or several together, and which states must take each of them, one in
 each box: elsewhere the command is refused, with the words beside the states below. It leaves out boxes that take it in
-each of their states. Other events that a state takes without a change are left out here. \`npx averba charts\` prints them too, as xstate configurations in JSON: put one into
-\`createMachine(…)\`, and Stately's editor imports it. Its simulator moves each box by itself, so it also takes an event that
-one of several boxes refuses. To run a configuration, give xstate the condition \`reports\`:
+each of their states. Other events that a state takes without a change are left out here. \`npx averba charts\` prints
+them too, as xstate configurations in JSON: put one into \`createMachine(…)\`, and Stately's editor imports it. Its
+simulator moves each box by itself, so it also takes an event that one of several boxes refuses. To run a configuration,
+give xstate the condition \`reports\`:
 \`({ event }, params) => Object.entries(params).every(([name, value]) => event.data?.[name] === value)\`. A condition of
 another name is code, in \`src/machines/<name>\`: it needs a function of yours, and where it has parameters the event must
 have those too. Several machines are printed one a line. With \`--format mermaid\` it prints these diagrams.

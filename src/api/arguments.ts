@@ -4,7 +4,7 @@ import { toInstant } from '../vocabulary/instant.ts'
 import type { Actor, Basis, Instant } from '../vocabulary/message.ts'
 import { refusePersonalId } from '../vocabulary/tax-numbers.ts'
 
-export const idMax = 200
+const idMax = 200
 const textMax = 500
 
 /** Checks an id, which stays in clear: short, well-formed, impersonal. Throws `INVALID_INPUT`, `PERSONAL_ID`. */
@@ -115,6 +115,16 @@ export function explainMissing<T extends object>(member: T, name: string): T {
       }
     },
   })
+}
+
+/** Checks the name of a stream, which may end with an id of the host's. Throws as `checkText` does. */
+export function checkStream(stream: unknown): asserts stream is string {
+  checkText(stream, 'name of a stream', textMax)
+}
+
+/** Checks the id of a call, which begins with the name of its stream. Throws as `checkText` does. */
+export function checkCallId(id: unknown): asserts id is string {
+  checkText(id, 'id of a call', textMax)
 }
 
 function checkClearText(text: unknown, what: string, max: number): asserts text is string {

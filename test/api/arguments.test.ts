@@ -33,6 +33,7 @@ test.each<[call: (averba: Averba, wrong: never) => Promise<unknown>, wrong: unkn
   [({ effects }, wrong) => effects.retry(wrong), {}, 'Cannot use the id of a call'],
   [({ consents }, wrong) => consents.of(wrong), {}, 'Cannot use the name of a stream'],
   [({ consents }, wrong) => Array.fromAsync(consents.enrolAll(wrong)), {}, 'they are no list'],
+  [({ consents }, wrong) => consents.enrol(who, wrong), null, 'Cannot call consents.enrol: argument 2 is missing'],
   [({ consents }, wrong) => consents.schedule(who, wrong), undefined, 'Cannot call consents.schedule: argument 2'],
   [({ viewAsOf }, wrong) => viewAsOf('consents', wrong), undefined, 'neither a position nor an instant'],
   // What checks nothing would be ready.

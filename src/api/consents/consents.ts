@@ -16,7 +16,7 @@ import { effectStream, isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import { type CommandOptions, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
 import { parseCnpj, readCnpj } from '../../vocabulary/tax-numbers.ts'
 import { type ApiContext, findStream, recordKey } from '../api-context.ts'
-import { checkAge, checkOneOf, checkText, eventMismatch, idMax } from '../arguments.ts'
+import { checkAge, checkOneOf, checkStream, eventMismatch } from '../arguments.ts'
 import { requireAs } from '../events.ts'
 import { type RecordSelector, type SubjectRef, type SubjectSelector, toSubjectRef } from '../subject-directory.ts'
 import { checkEvidence, type DecisionEvidence } from './changes.ts'
@@ -267,7 +267,7 @@ export function createConsents(context: ApiContext): Consents {
       }
     },
     async of({ stream }) {
-      checkText(stream, 'name of a stream', idMax)
+      checkStream(stream)
       if (!isStreamOf('consent', stream)) throw eventMismatch('consent')
       const row = await rows.find('consents', stream)
       if (!row) throw unknownConsent('find')

@@ -16,7 +16,7 @@ import {
 import { checkKnownNames, effectStream, serviceOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type ApiContext, effectPages, readEvents } from '../api-context.ts'
-import { checkOneOf, checkText, idMax } from '../arguments.ts'
+import { checkCallId, checkOneOf } from '../arguments.ts'
 import { resolveKnownAt } from '../as-of.ts'
 import { openAs } from '../events.ts'
 import { findUnreadAnswer, misunderstood, type UnreadAnswer } from '../unread-answer.ts'
@@ -85,8 +85,6 @@ const refusalReasons: Readonly<Record<EffectState, string>> = {
   pending: 'it will be sent automatically',
   deferred: 'it will be sent automatically',
 }
-const callId = 'id of a call'
-
 const probedReason = 'it may have been done: a pending reading will show it'
 
 export function createEffects({ clock, engine, store, commands }: ApiContext): Effects {
@@ -147,7 +145,7 @@ export function createEffects({ clock, engine, store, commands }: ApiContext): E
   }
 
   async function find(id: string, verb: 'retry' | 'park' | 'withdraw'): Promise<PendingEffect> {
-    checkText(id, callId, idMax)
+    checkCallId(id)
     const pending = await store.effect(id)
     if (pending) return pending
     const hint = 'Give an id of effects.list, or the effect of an outcome'
@@ -221,7 +219,7 @@ export function createEffects({ clock, engine, store, commands }: ApiContext): E
 
   return {
     async get(id) {
-      checkText(id, callId, idMax)
+      checkCallId(id)
       const found = await store.effect(id)
       const unread = found && (await readUnread(found))
       return found && { ...(await describeWaiting()(found)), ...(unread && { unread }) }

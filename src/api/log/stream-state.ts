@@ -2,7 +2,7 @@ import type { Machine } from '../../machines/definition/machine.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { type ApiContext, readEvents } from '../api-context.ts'
-import { checkText, idMax } from '../arguments.ts'
+import { checkStream } from '../arguments.ts'
 import { resolveKnownAt } from '../as-of.ts'
 
 /** The state of a stream, as its machine has it after the events up to a position. */
@@ -35,7 +35,7 @@ export async function readStreamState(
   stream: string,
   knownAt?: Instant | number,
 ): Promise<StreamState> {
-  checkText(stream, 'name of a stream', idMax)
+  checkStream(stream)
   const until = knownAt === undefined ? undefined : (await resolveKnownAt(context, knownAt)).position
   const machine = machines.find(({ name }) => name === stream.split('-', 1)[0])
   let state = machine?.initial

@@ -11,7 +11,7 @@ import { checkKnownNames, isStreamOf, streamOf } from '../../vocabulary/names.ts
 import type { CommandOptions, Outcome } from '../../vocabulary/outcome.ts'
 import { type Cpf, parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { ApiContext } from '../api-context.ts'
-import { checkId, checkInstant, checkOneOf, checkText, eventMismatch, idMax } from '../arguments.ts'
+import { checkId, checkInstant, checkOneOf, checkStream, checkText, eventMismatch } from '../arguments.ts'
 import type { FreshnessOptions } from '../consents/readings.ts'
 import type { Standings } from '../consents/standings.ts'
 import type { RecordSelector } from '../subject-directory.ts'
@@ -167,7 +167,7 @@ export function createValidations(context: ApiContext, standings: Pick<Standings
   return {
     get,
     async of({ stream }) {
-      checkText(stream, 'name of a stream', idMax)
+      checkStream(stream)
       const row = isStreamOf('validation', stream) ? await rows.find('validations', stream) : undefined
       if (!row) throw eventMismatch('validation')
       return openValidation(context, row)

@@ -93,6 +93,7 @@ test('a stuck call is found, explained, released, parked and given up, while ano
 
   setDown(false)
   await run(`effects retry ${effect} ${by}`)
+  await expectOutput(run(`effects show ${effect}`), /attempts +0\n.*\nhistory +effect-/)
   // The processes of a host know their services: this command has no configuration.
   expect(await run(`effects withdraw ${other} ${by}`)).toMatchObject({ code: 1 })
   await world.averba.effects.withdraw(other)

@@ -215,8 +215,7 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
     refuse: () => faults.add({ kind: 'refuse', service }),
     'refuse changes': () => faults.add({ kind: 'refuse', service, method: 'PUT' }),
     reach: () => faults.clear(),
-    'give up': async () =>
-      expect(await consents.withdrawEnd(which, { reason: 'a pessoa desistiu' })).toMatchObject({ effect: '' }),
+    'give up': async () => expect(await consents.withdrawEnd(which, { reason: 'x' })).toMatchObject({ effect: '' }),
     park: async () => averba.effects.park(await effectIn('deferred')),
     retry: async () => averba.effects.retry(await effectIn('parked')),
     count: () => Object.assign(counts, { details: 0 }),
@@ -272,13 +271,15 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
   const play = (story: string) => tellInForms(world, forms, story)
   let isOver = false
 
-  /** Lets all that is under way end, and checks that the views are as the log says: at the latest with the test. */
+  /** Lets all that is under way end, and checks that views and parked calls are as the log says: at the latest with the test. */
   async function end(): Promise<void> {
     if (isOver) return
     isOver = true
     await play('open all')
     await clock.finish(Promise.all(begun))
     await expectViewsAsKept(averba)
+    const parked = async (at = {}) => (await averba.effects.list({ state: 'parked', ...at })).map(each => each.attempts)
+    expect(await parked({ knownAt: (await averba.figures()).position })).toEqual(await parked())
   }
   onTestFinished(end)
 
