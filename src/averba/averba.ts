@@ -20,7 +20,7 @@ import { createValidationModule, type Validations } from '../api/validations/mod
 import { type EngineEvents, isEngineEvent } from '../engine/diagnostics.ts'
 import { Engine } from '../engine/engine.ts'
 import { Followers } from '../engine/following/followers.ts'
-import { addTables, collectTables } from '../engine/machine-tables.ts'
+import { addTables, collectTables, listEventTypes } from '../engine/machine-tables.ts'
 import type { Machine } from '../machines/definition/machine.ts'
 import { machines } from '../machines/machines.ts'
 import { systemClock } from '../runtime/clock.ts'
@@ -100,6 +100,8 @@ export interface Averba extends HealthMethods {
   /**
    * Subscribes to committed events and diagnostic events in this process. Delivery is best effort, for screens and
    * metrics: use `log.follow` for work that must not be missed.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` for a type that this version does not record, or without a listener
    */
   on<T extends keyof Events | keyof EngineEvents>(type: T, listener: (payload: ListenerPayload<T>) => void): () => void
   /**
@@ -171,7 +173,7 @@ export async function openOn(
     throw error
   }
   for (const each of modules) engine.register(each)
-  return explainMissing({ ...methods, ...createTopMethods(context, modules) }, '')
+  return explainMissing({ ...methods, ...createTopMethods(context, modules, machines) }, '')
 }
 
 async function openContext(
@@ -260,8 +262,9 @@ function createModules(context: ApiContext, machines: readonly Machine[]) {
 }
 
 /** The methods of `Averba` that belong to no single module. */
-function createTopMethods(context: ApiContext, modules: readonly Module[]) {
+function createTopMethods(context: ApiContext, modules: readonly Module[], machines: readonly Machine[]) {
   const { engine, followers, http, store, tracing } = context
+  const recordedTypes = listEventTypes(machines)
   let closed: Promise<void> | undefined
   const close = async () => {
     await Promise.all([engine.close(), followers.close()])
@@ -276,6 +279,10 @@ function createTopMethods(context: ApiContext, modules: readonly Module[]) {
         return context.rows.asOf(name, asOf)
       }),
     on<T extends keyof Events | keyof EngineEvents>(type: T, listener: (payload: ListenerPayload<T>) => void) {
+      if (!(isEngineEvent(type) || recordedTypes.has(type)) || typeof listener !== 'function')
+        throw new AverbaError('INVALID_INPUT', 'Cannot listen: the type is unknown, or the listener is no function', {
+          hint: 'Types are those of Events and EngineEvents: averba.on("consent.revoked", event => …)',
+        })
       // A handler that caused the event does not wait for its listeners. The cast: the type names the payload.
       const tell = (payload: unknown) => followers.scope.outside(() => listener(payload as never))
       return isEngineEvent(type)

@@ -8,6 +8,7 @@ const basis = { purpose: 'cadastro', legalBasis: 'LGPD art. 7, V' }
 const noId = "Cannot use the record's id"
 test.each<[call: (averba: Averba, wrong: never) => Promise<unknown>, wrong: unknown, message: string, code?: string]>([
   [({ consents }, wrong) => consents.enrol(wrong), { ...who, syncEveryMs: 1 }, 'Cannot read consents that often'],
+  [({ consents }, wrong) => consents.enrol(wrong), { ...who, syncEvery: 1 }, 'Unknown member "syncEvery"'],
   [({ consents }, wrong) => consents.enrol(who, wrong), { syncEvery: 1 }, 'Unknown option "syncEvery"'],
   [({ consents }, wrong) => consents.enrol(wrong), { cpf: 25774435016 }, 'Cannot read the CPF', 'INVALID_CPF'],
   [({ consents }, wrong) => consents.list(wrong), { ...who, satus: 'ATIVO' }, 'Unknown member "satus"'],
@@ -36,6 +37,9 @@ test.each<[call: (averba: Averba, wrong: never) => Promise<unknown>, wrong: unkn
   [({ consents }, wrong) => consents.enrol(who, wrong), null, 'Cannot call consents.enrol: argument 2 is missing'],
   [({ consents }, wrong) => consents.schedule(who, wrong), undefined, 'Cannot call consents.schedule: argument 2'],
   [({ viewAsOf }, wrong) => viewAsOf('consents', wrong), undefined, 'neither a position nor an instant'],
+  [async ({ log }, wrong) => log.read(wrong), { stream: 42 }, 'Cannot use the name of a stream'],
+  [async ({ on }, wrong) => on(wrong, () => undefined), 'consent.revokd', 'Cannot listen: the type is unknown'],
+  [({ health }, wrong) => health(wrong), { onli: [] }, 'Unknown option "onli"'],
   // What checks nothing would be ready.
   [({ health }, wrong) => health(wrong), { only: ['store', 'misspelt'] }, 'Cannot use the name of a check'],
 ])('what would be ignored is refused: %s %j', async (call, wrong, message, code = 'INVALID_INPUT') => {

@@ -3,7 +3,7 @@ import { randomUpTo } from '../../runtime/entropy.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
-import { streamOf } from '../../vocabulary/names.ts'
+import { checkKnownNames, streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type Cpf, parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -58,7 +58,8 @@ export function createEnrolments(context: ApiContext): Enrolments {
 
   const enrolments: Enrolments = {
     async enrol(who, { syncEveryMs = who?.syncEveryMs, ...ask } = {}) {
-      const cpf = checkEnrollee({ cpf: who?.cpf, syncEveryMs })
+      const cpf = checkEnrollee(who)
+      if (syncEveryMs !== undefined) checkSyncEveryMs(syncEveryMs)
       const everyMs = syncEveryMs ?? context.options.consentService?.syncEveryMs
       const input = { method: 'consents.enrol', cpf, ...(syncEveryMs !== undefined && { syncEveryMs }) }
       const createRequest = async () => {
@@ -111,9 +112,10 @@ export function createEnrolments(context: ApiContext): Enrolments {
   return enrolments
 }
 
-function checkEnrollee({ cpf, syncEveryMs }: { cpf: string; syncEveryMs?: number | undefined }): Cpf {
-  if (syncEveryMs !== undefined) checkSyncEveryMs(syncEveryMs)
-  return parseCpf(cpf)
+function checkEnrollee(who: Enrollee): Cpf {
+  checkKnownNames(who, ['cpf', 'syncEveryMs'], { noun: 'member', of: 'the person' })
+  if (who.syncEveryMs !== undefined) checkSyncEveryMs(who.syncEveryMs)
+  return parseCpf(who.cpf)
 }
 
 async function* yieldEnrolled(enrolling: Promise<SubjectRef>[], count: number): AsyncIterable<SubjectRef> {

@@ -2,7 +2,7 @@ import { systemClock, withinTime } from '../../runtime/clock.ts'
 import { runSequentially } from '../../runtime/event-loop.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
 import { LateError } from '../../vocabulary/errors.ts'
-import { serviceNames } from '../../vocabulary/names.ts'
+import { checkKnownNames, serviceNames } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkOneOf } from '../arguments.ts'
 import { type HealthCheck, localChecks, tlsChecks } from '../health-check.ts'
@@ -14,7 +14,7 @@ import { reachServices } from './reach-services.ts'
 export interface HealthMethods {
   /**
    * Runs the health checks; each failed one says what to do. Contacts the services only with `reach`. Throws nothing
-   * but `INVALID_INPUT`, for an unknown check in `only`.
+   * but `INVALID_INPUT`, for an unknown option, or an unknown check in `only`.
    */
   health(options?: HealthOptions): Promise<Health>
 }
@@ -61,8 +61,10 @@ const checkMaxMs = 5_000
 async function checkHealth(
   { options, clock }: Pick<ApiContext, 'options' | 'clock'>,
   modules: readonly Module[],
-  { only, reach = false }: HealthOptions,
+  asked: HealthOptions,
 ): Promise<Health> {
+  checkKnownNames(asked, ['only', 'reach'], { noun: 'option' })
+  const { only, reach = false } = asked
   const known = [...localChecks, ...tlsChecks, ...(reach ? [...serviceNames, 'clock'] : [])]
   for (const name of only ?? []) checkOneOf(name, known, 'name of a check')
   // At once, and each with a limit: probes do not wait for a server of the log that does not answer.

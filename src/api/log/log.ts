@@ -10,7 +10,7 @@ import type { Instant } from '../../vocabulary/message.ts'
 import { checkKnownNames } from '../../vocabulary/names.ts'
 import type { RecordOptions } from '../../vocabulary/outcome.ts'
 import { type ApiContext, readEvents } from '../api-context.ts'
-import { checkId, checkPosition } from '../arguments.ts'
+import { checkId, checkPosition, checkStream } from '../arguments.ts'
 import type { Events, LogStore, Recorded } from '../events.ts'
 import { readStreamState, type StreamState } from './stream-state.ts'
 
@@ -82,8 +82,9 @@ export interface Log {
   /**
    * Reads events in order, page by page: after a position, of some types, of one kind or stream, or backward.
    *
-   * @throws {AverbaError} `INVALID_INPUT` when `after` is not a position, `fromVersion` is not a whole number from 1 or
-   * has no stream, or a type or kind is unknown: not recorded by this version, and in no event of the log
+   * @throws {AverbaError} `INVALID_INPUT` when `after` is not a position, `stream` is not a name, `fromVersion` is not
+   * a whole number from 1 or has no stream, or a type or kind is unknown: not recorded by this version, and in no event
+   * of the log
    */
   read<T extends keyof Events = keyof Events>(filter?: EventFilter<T>): AsyncIterable<Recorded<T>>
   /** The position of the last event. */
@@ -185,6 +186,7 @@ function checkFilter(filter: EventFilter): void {
   })
   const { after, types, stream, fromVersion } = filter
   if (after !== undefined) checkPosition(after, 'after')
+  if (stream !== undefined) checkStream(stream)
   if (types !== undefined && !(Array.isArray(types) && types.every(type => typeof type === 'string')))
     throw new AverbaError('INVALID_INPUT', 'Cannot use "types": it is not a list of event types', {
       hint: "Give it as ['consent.revoked']",

@@ -87,12 +87,10 @@ test('metrics count what was done and show the current state', async () => {
   // The handler has failed for the notification, and its copy followed.
   expect(value('followers_lag_events')).toBeGreaterThan(0)
   expect(value('view_lag_events{view="consents"}')).toBe(0)
-  expect(value('reading_age_seconds')).toBe(60)
-  expect(value('delivery_success_age_seconds')).toBe(60)
+  for (const age of ['reading', 'delivery_success']) expect(value(`${age}_age_seconds`)).toBe(60)
   expect(value('reading_age_oldest_seconds')).toBe(60)
   expect(value('commit_seconds_count')).toBeGreaterThan(10)
-  expect(value('check_ok{check="writing"}')).toBe(1)
-  expect(value('ready')).toBe(1)
+  for (const name of ['check_ok{check="writing"}', 'ready']) expect(value(name)).toBe(1)
   expect(value('log_position')).toBe((await Array.fromAsync(world.averba.log.read())).length)
 })
 

@@ -289,7 +289,7 @@ test('a forged receipt is rejected', async () => {
     { requester: 'outro' },
     { subject: 'outro' },
     { events: [...events, { position: 1, leaf: '', header: 'none' }] },
-    { events: events.slice(0, 1) },
+    ...[{ events: events.slice(0, 1) }, { events: [Object()] }, { destroyed: Object() }],
     { events: events.map(event => ({ ...event, position: event.position + 1 })) },
     { events: events.map(event => ({ ...event, header: event.header.replace('4711', '4712') })) },
   ]
