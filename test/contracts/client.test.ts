@@ -36,14 +36,13 @@ test('a problem is read with any of its fields null', () => {
   expect(readProblem(400, JSON.stringify(none))).toEqual(typed)
 })
 
-test.each([
+test.each<[code: unknown, clear: string | null]>([
   ['PLAT-ER1', 'PLAT-ER1'],
   [900_901, '900901'],
-  ['x'.repeat(41), null],
-  ['a b', null],
-  ['1234567', null],
-  ['257.744.350-16', null],
-  ['cpf_257_744_350_16', null],
+  ...['x'.repeat(41), 'a b', '1234567', '257.744.350-16', 'cpf_257_744_350_16'].map((code): [unknown, null] => [
+    code,
+    null,
+  ]),
 ])('the code %s is recorded in clear as %s', (code, clear) => {
   expect(storableCode(readProblem(400, JSON.stringify({ code })))).toBe(clear)
 })

@@ -171,17 +171,9 @@ test('an engine that is open while the root key changes reports that it cannot r
 test('averba change-root-key takes both keys from variables', async () => {
   vi.stubEnv(variable, text)
   vi.stubEnv(`${variable}_NEW`, randomBytes(32).toString('base64'))
-  const change = [
-    'change-root-key',
-    '--store',
-    store,
-    '--root-key-from',
-    variable,
-    '--new-root-key-from',
-    `${variable}_NEW`,
-  ]
+  const keys = ['--root-key-from', variable, '--new-root-key-from', `${variable}_NEW`]
   const said = expect.stringMatching(/now opens with the root key keys_\w{20} only: the option keys must hold it\.$/m)
-  expect(await averba(...change)).toMatchObject({ code: 0, out: said })
+  expect(await averba('change-root-key', '--store', store, ...keys)).toMatchObject({ code: 0, out: said })
   const same = ['--root-key-from', `${variable}_NEW`, '--new-root-key-from', `${variable}_NEW`]
   expect(await averba('change-root-key', '--store', store, ...same)).toMatchObject(
     failedWith(/^INVALID_INPUT: .* present one\n/),

@@ -61,7 +61,9 @@ export type ConsentEffects = {
 /** What a success shows (`R`), as of the time of the request, and what the call needs to know (`D`). */
 interface ConsentEffect<T extends string, R extends object, D = unknown> {
   readonly data: D
-  readonly fact: Fact<`consentService.${T}`, R & { readonly askedAt?: Instant }> | Unanswered
+  readonly fact:
+    | Fact<`consentService.${T}`, R & { readonly askedAt?: Instant; readonly answeredAt?: Instant }>
+    | Unanswered
 }
 
 interface ScheduledReading {
@@ -169,6 +171,13 @@ const operations: { readonly [T in keyof ConsentEffects]: ConsentOperation<Conse
   },
 }
 
+/** The end of a consent counts from when it was learned. */
+const showConsents: ReadonlySet<string> = new Set([
+  'consentService.consentsListed',
+  'consentService.consentRead',
+  'consentService.statusChanged',
+])
+
 export function createConsentClient(options: ConsentClientOptions): PerformersOf<ConsentEffects> {
   return makePerformers<ConsentEffects, Unanswered>(operations, type => toPerformer(type, operations[type], options))
 }
@@ -203,7 +212,8 @@ function toPerformer<E extends ConsentEffect<string, object>>(
           const read = await operation.read(text, call)
           // An address is no state that the service shows as of a time.
           if (!read || read.type === 'consentService.loginAddressRead') return read
-          return { ...read, data: { ...read.data, askedAt } }
+          const isOfConsents = showConsents.has(read.type)
+          return { ...read, data: { ...read.data, askedAt, ...(isOfConsents && { answeredAt: now() }) } }
         },
         declined: answer => declinedFact(type, answer, pending, operation.asked?.(pending.data)),
         lost: () => lost(pending),

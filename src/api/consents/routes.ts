@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type ListRecord, readId, type Summary } from '../../adapters/consent/protocol.ts'
 import type { Listing } from '../../adapters/http/answer-body.ts'
 import type { AddressedMessage, DecisionRequest } from '../../engine/recording/decisions.ts'
+import { timesIn } from '../../machines/consent/moves.ts'
 import { undefinedIfStopped } from '../../store/views/view-reader.ts'
 import type { MessageWithParts } from '../../vocabulary/message.ts'
 import { idOfStream, streamOf } from '../../vocabulary/names.ts'
@@ -19,6 +20,7 @@ export async function routeConsents(
   const { items, unreadable, askedAt, controller } = fact.data
   const owner = pending.stream
   const when = askedAt !== undefined && { askedAt }
+  const times = timesIn(fact.data)
   const of = controller !== undefined && { controller }
   const count = { read: items.length, unreadable: unreadable.length, ...when, ...of, ...nextSync(context, pending) }
   const toListed = (more: { changed: number; isPartial?: true }): MessageWithParts => {
@@ -41,7 +43,7 @@ export async function routeConsents(
     if (known === undefined)
       indexEntries.push({ kind: 'consent', digest: context.store.digest('consent', key), value: consent })
     const parts = { record: { owner, value: record } }
-    const data = { ...summary, consent, subject, ...when }
+    const data = { ...summary, consent, subject, ...times }
     const isNew = known === undefined
     targets.push({ stream, message: { type: 'consent.observe', data, parts }, since, isNew })
   }

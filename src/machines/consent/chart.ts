@@ -91,10 +91,10 @@ export const chart = setup({
       event.type === 'consent.appeared' ? afterAppearing(context, event) : afterMove(context, event.data),
     ),
     keepHistory: keep('consent.described', (event, context) => afterDescription(context, event)),
-    keepShown: keep('consent.changeSeen', ({ data: { status, askedAt = null, isOld = false } }) => ({
-      ...{ shown: status ?? 'unreadable', shownAt: askedAt, isShownOld: isOld },
+    keepShown: keep('consent.changeSeen', ({ data: { status, isOld = false, ...times } }) => ({
+      ...{ shown: status ?? 'unreadable', shownIn: times, isShownOld: isOld },
     })),
-    forgetShown: assign({ shown: null, shownAt: null, isShownOld: false }),
+    forgetShown: assign({ shown: null, shownIn: {}, isShownOld: false }),
     keepRequest: keep('consent.changeRequested', (event, context) => {
       const { status, askedAt = null, until = null } = event.data
       return {
@@ -175,7 +175,7 @@ export const chart = setup({
             // The answer to a change that was requested before: PENDENTE contradicts it.
             'consent.conflicted': asShown.slice(1),
             'consent.described': { actions: 'keepHistory' },
-            'consent.endWanted': {},
+            ...taken('consent.endWanted', 'consent.changeSeen'),
           },
           meta: { refusesAll: { refused: 'the service no longer lists it' } },
         },

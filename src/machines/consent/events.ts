@@ -11,23 +11,26 @@ export interface ConsentReading {
   readonly controller: string | null
 }
 
+/** When a request was sent, of which time its answer is, and when the answer arrived. */
+export interface AnswerTimes {
+  readonly askedAt?: Instant
+  readonly answeredAt?: Instant
+}
+
 /** A consent as shown by a list: `consent` and `subject` are our ids. */
-export interface ListedConsent extends ConsentReading {
+export interface ListedConsent extends ConsentReading, AnswerTimes {
   readonly consent: string
   readonly subject: string
-  readonly askedAt?: Instant
 }
 
 /**
  * A status change. `by`: our own request, answered or not, or a change that the service shows, whoever made it.
  * `since`: the service's time, if its history has it.
  */
-export interface StatusMove {
+export interface StatusMove extends AnswerTimes {
   readonly status: ConsentStatus
   readonly by: 'us' | 'service'
   readonly since?: Instant
-  /** When the request was sent whose answer shows it. */
-  readonly askedAt?: Instant
   /** The answer is old: a request of ours may be later, and is not ended by it. */
   readonly isOld?: true
 }
@@ -54,7 +57,7 @@ export type ConsentEvent =
   /** By our clock, `dataExpiracao` has passed. The status stays as the service shows it. */
   | Event<'consent.lapsed', { expiresAt: Instant }>
   /** The service shows the recorded status. Only recorded when it ends an effect or an uncertainty. */
-  | Event<'consent.confirmed', { status: ConsentStatus; askedAt?: Instant }>
+  | Event<'consent.confirmed', { status: ConsentStatus } & AnswerTimes>
   /**
    * `askedAt`: when it was requested. `instead`: the waiting change that it replaces, `isUnsent` if that never left.
    * `until`: how long an approval that was not made is asked for again.
@@ -96,10 +99,10 @@ export type ConsentEvent =
   /** A full reading was requested: by the host, or because an answer, a list or a withdrawal left a question open. */
   | Event<'consent.detailRequested', Record<string, never>>
   /**
-   * A reading, sent at `askedAt`, shows another status or other dates, and is old or a list. Null: it is unreadable, or
-   * lacks the consent. Nothing is used until a full reading has shown what happened and when.
+   * A reading shows another status or other dates, and is old or a list. Null: it is unreadable, or lacks the consent.
+   * Nothing is used until a full reading has shown what happened and when.
    */
-  | Event<'consent.changeSeen', { status: ConsentStatus | null; askedAt?: Instant; isOld?: true }>
+  | Event<'consent.changeSeen', { status: ConsentStatus | null; isOld?: true } & AnswerTimes>
   /**
    * A full reading, sent at `askedAt`: its part `detail` holds the whole answer. `isOld`: something that tells what the
    * service holds, or a request of ours, came between, it undoes what was just learned, or our lost change may still be
@@ -145,10 +148,9 @@ export interface AskedChange {
   readonly until?: Instant
 }
 
-/** The change that an answer ends, and when its request was sent. */
-export interface AnsweredChange {
+/** The change that an answer ends. */
+export interface AnsweredChange extends AnswerTimes {
   readonly asked?: RequestableStatus
-  readonly askedAt?: Instant
 }
 
 /** The commands, and the facts from outside, of a consent. */
@@ -164,7 +166,7 @@ export type ConsentMessage =
   | Message<'consent.use', UseQuestion>
   | Message<'consent.passTime', { now: Instant }>
   | Message<'consent.erase', unknown>
-  | Message<'consentService.consentRead', ConsentReading & { history: readonly HistoryEntry[]; askedAt?: Instant }>
+  | Message<'consentService.consentRead', ConsentReading & { history: readonly HistoryEntry[] } & AnswerTimes>
   | Message<'consent.withholdChange', WithheldChange>
   | Message<'consentService.changeDeclined', { httpStatus: number } & AnsweredChange>
   | Message<'consentService.readDeclined', { httpStatus: number }>

@@ -1,6 +1,14 @@
 import { clocksDifferMaxMs, fromInstant } from '../../vocabulary/instant.ts'
 import type { Event, Instant } from '../../vocabulary/message.ts'
-import type { ConsentEvent, ConsentReading, StatusEvent, StatusMove, WithdrawnEnd, WithheldChange } from './events.ts'
+import type {
+  AnswerTimes,
+  ConsentEvent,
+  ConsentReading,
+  StatusEvent,
+  StatusMove,
+  WithdrawnEnd,
+  WithheldChange,
+} from './events.ts'
 import { isEndShown, type ListedStatus } from './standing.ts'
 import {
   type ConsentStatus,
@@ -18,7 +26,7 @@ export interface ConsentContext extends History {
   readonly consent: string
   readonly subject: string
   readonly reading: ConsentReading
-  /** When the request was sent whose answer shows the status. */
+  /** When the answer arrived that shows the status. */
   readonly statusAt: Instant | null
   /** The service's time of the status, if its history has it. */
   readonly since: Instant | null
@@ -39,7 +47,7 @@ export interface ConsentContext extends History {
   readonly statusesSinceRequest: readonly ConsentStatus[]
   /** The differing status of a reading, until a full reading has shown what happened. */
   readonly shown: ListedStatus | null
-  readonly shownAt: Instant | null
+  readonly shownIn: AnswerTimes
   readonly isShownOld: boolean
   /** How many full readings in a row were old, up to `oldReadingsMax`. */
   readonly oldReadings: number
@@ -61,7 +69,7 @@ export const initialContext: ConsentContext = {
   ...{ statusAt: null, since: null },
   ...{ asked: null, askedAt: null, askedUntil: null, lostAt: null, statusesSinceRequest: [] },
   ...{ endWantedAt: null, askableAt: null, refusedEnd: null, requests: 0 },
-  ...{ shown: null, shownAt: null, isShownOld: false },
+  ...{ shown: null, shownIn: {}, isShownOld: false },
   ...unread,
   lapsed: null,
 }
@@ -71,17 +79,28 @@ export function afterAppearing(
   context: ConsentContext,
   { data }: Extract<ConsentEvent, { type: 'consent.appeared' }>,
 ): Partial<ConsentContext> {
-  const { consent, subject, askedAt, ...reading } = data
-  const statusAt = askedAt ?? null
+  const { consent, subject, askedAt, answeredAt, ...reading } = data
+  const statusAt = learnedAt(data)
   const known = { statusAt, since: null, statusesSinceRequest: withStatus(context, reading.status) }
-  return { consent, subject, reading, ...known, askableAt: context.askableAt ?? statusAt, ...unread }
+  return { consent, subject, reading, ...known, askableAt: context.askableAt ?? askedAt ?? null, ...unread }
 }
 
-export function afterMove(context: ConsentContext, { status, since, askedAt }: StatusMove): Partial<ConsentContext> {
+/** Returns when an answer arrived: what it shows may be true since then only. */
+export function learnedAt({ askedAt, answeredAt = askedAt }: AnswerTimes): Instant | null {
+  return answeredAt ?? null
+}
+
+/** Returns the times of an answer alone. */
+export function timesIn({ askedAt, answeredAt }: AnswerTimes): AnswerTimes {
+  return { ...(askedAt !== undefined && { askedAt }), ...(answeredAt !== undefined && { answeredAt }) }
+}
+
+export function afterMove(context: ConsentContext, moved: StatusMove): Partial<ConsentContext> {
+  const { status, since } = moved
   const isUntimed = since === undefined && status !== context.reading.status
   return {
     reading: { ...context.reading, status },
-    statusAt: askedAt ?? context.statusAt,
+    statusAt: learnedAt(moved) ?? context.statusAt,
     since: since ?? null,
     statusesSinceRequest: withStatus(context, status),
     untimed: isUntimed ? [...context.untimed, status] : context.untimed,
@@ -128,7 +147,7 @@ export function movesOf(
   held: ConsentView,
   shown: ConsentStatus,
   history: readonly HistoryEntry[],
-  { askedAt, isOld = false }: { readonly askedAt?: Instant | undefined; readonly isOld?: boolean },
+  { isOld = false, ...times }: AnswerTimes & { readonly isOld?: boolean },
 ): readonly StatusEvent[] {
   const { reading, asked, change } = held
   const steps = newSteps(held, shown, history)
@@ -146,8 +165,7 @@ export function movesOf(
     const isResolving = isUnresolved && isEnding(step) && (!isDone || status === asked)
     // A deferred or pending change cannot be distinguished from somebody else's.
     const by = isResolving && isDone && mayBeOurs(held, step) ? 'us' : 'service'
-    const isLast = step === steps.at(-1) && askedAt !== undefined
-    const told = { ...(since !== null && { since }), ...(isLast && { askedAt }), ...(isOld && { isOld }) }
+    const told = { ...(since !== null && { since }), ...(step === steps.at(-1) && times), ...(isOld && { isOld }) }
     const made = move(from, { status, by, ...told })
     from = status
     if (!isResolving) return made

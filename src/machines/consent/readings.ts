@@ -11,6 +11,7 @@ import type { Effect, Instant } from '../../vocabulary/message.ts'
 import { cpfAddress, streamOf } from '../../vocabulary/names.ts'
 import type {
   AnsweredChange,
+  AnswerTimes,
   ConsentEvent,
   ConsentReading,
   ListedConsent,
@@ -24,10 +25,13 @@ import {
   isMaybeMade,
   isMaybeSent,
   isWantedEnd,
+  learnedAt,
   move,
   movesOf,
   oldReadingsMax,
   resolution,
+  showsStatus,
+  timesIn,
 } from './moves.ts'
 import { isEndShown } from './standing.ts'
 import {
@@ -50,7 +54,7 @@ const lateChangeMs = 60_000
  */
 const endRepeatedMaxMs = 30 * dayMs
 
-type Reading = ConsentReading & { readonly askedAt?: Instant | undefined }
+type Reading = ConsentReading & AnswerTimes
 type FullReading = Reading & { readonly history: readonly HistoryEntry[] }
 
 function readConsent({ consent, subject }: Pick<ConsentView, 'consent' | 'subject'>, dueAt?: Instant): Effect {
@@ -67,7 +71,7 @@ export function listed(held: ConsentView, given: ListedConsent, isOld: boolean):
   const others = amendment(held, given)
   const amended = isOld || isLater(given.expiresAt, held.reading.expiresAt) ? [] : others
   if (given.status !== held.reading.status || amended.length < others.length)
-    return [...amended, ...doubt(held, given.status, given.askedAt, isOld)]
+    return [...amended, ...doubt(held, given.status, given, isOld)]
   // What could not be read can be read again, and has not changed.
   const isReadable = held.shown === 'unreadable' && !isOld
   const known = isReadable ? { ...held, isUncertain: false } : held
@@ -86,13 +90,16 @@ export function unreadable(held: ConsentView, anomaly?: string): readonly Consen
 
 /** The events of a full reading: the changes of its history that are not recorded, each with its time. */
 export function readInFull(held: ConsentView, given: FullReading, isOld: boolean): readonly ConsentEvent[] {
-  // It is read once the service lists it again.
-  if (held.isVanished) return [described(given)]
+  // It is read once the service lists it again. Until then no other reading makes up for an end.
+  if (held.isVanished) {
+    const isNews = isOpen(held.reading.status) && !isOpen(given.status) && !isDoubted(held, given.status)
+    return [described({ ...given, isOld }), ...(isNews ? [seen({ ...given, isOld })] : [])]
+  }
   const undone = undoneSince(held, given)
   if (isOld || undone !== undefined) {
     const differs = given.status !== held.reading.status || amendment(held, given).length > 0
     const isOpenQuestion = differs || held.isUncertain || isOutcomeUnknown(held) || undone !== undefined
-    const isNews = differs && !held.isUncertain
+    const isNews = differs && !isDoubted(held, given.status)
     const next = undone === undefined ? nextReading(held, given.askedAt) : fullReading(held, undone)
     return [
       described({ ...given, isOld: true }),
@@ -107,10 +114,10 @@ export function readInFull(held: ConsentView, given: FullReading, isOld: boolean
 
 /** The events when a full reading cannot be had: the more cautious of the two statuses counts. */
 export function unavailable(held: ConsentView): readonly ConsentEvent[] {
-  const { shown, shownAt, isShownOld, reading } = held
+  const { shown, shownIn, isShownOld, reading } = held
   if (!held.isUncertain || held.isUnknown || shown === 'unreadable') return []
   if (shown === null || caution(shown) <= caution(reading.status)) return [confirmed(reading.status)]
-  return movesOf(held, shown, [], { askedAt: shownAt ?? undefined, isOld: isShownOld })
+  return movesOf(held, shown, [], { ...shownIn, isOld: isShownOld })
 }
 
 /** The event when an open consent has expired, recorded once. */
@@ -131,14 +138,17 @@ function amendment({ reading }: ConsentView, given: ConsentReading): readonly Co
 function doubt(
   held: ConsentView,
   status: ConsentStatus | null,
-  askedAt?: Instant,
+  times: AnswerTimes = {},
   isOld = false,
 ): readonly ConsentEvent[] {
-  const { isUncertain, shown } = held
+  if (isDoubted(held, status)) return readAgain(held)
+  return [seen({ ...times, status, isOld }), ...readOnce(held)]
+}
+
+/** Checks that what is in doubt already is as cautious as a status. */
+function isDoubted({ isUncertain, shown }: ConsentView, status: ConsentStatus | null): boolean {
   // What can be read again says more than what could not.
-  const isKnown = isUncertain && (shown === 'unreadable' ? status === null : caution(status) <= caution(shown))
-  if (isKnown) return readAgain(held)
-  return [seen({ status, askedAt, isOld }), ...readOnce(held)]
+  return isUncertain && (shown === 'unreadable' ? status === null : caution(status) <= caution(shown))
 }
 
 /** Requests a full reading of a consent with an open question unless one is pending. */
@@ -155,7 +165,7 @@ function caution(status: ConsentStatus | null): number {
 
 function believed(held: ConsentView, given: FullReading): readonly ConsentEvent[] {
   const { status, history, askedAt } = given
-  const moves = movesOf(held, status, history, { askedAt })
+  const moves = movesOf(held, status, history, timesIn(given))
   const unmade = moves.some(({ data }) => endsOpenChange(held, data)) ? [] : notMade(held, status)
   const isWanted =
     held.isEndWanted && !moves.some(({ data }) => isWantedEnd({ ...held, isLost: held.lostAt !== null }, data))
@@ -169,8 +179,17 @@ function believed(held: ConsentView, given: FullReading): readonly ConsentEvent[
   const asking = isDue ? askAgain(held, { status, since: timeOf(given), askedAt }) : []
   const isGivenUp = held.asked === 'ATIVO' && status === 'PENDENTE' && asking.length === 0
   const against = contradiction(given)
-  const contrary = against === undefined ? [] : [seen({ status: against, askedAt })]
-  return [...moves, ...unmade.map(event => markGivenUp(event, isGivenUp)), ...ends, ...asking, ...contrary]
+  const contrary = against === undefined ? [] : [seen({ ...given, status: against })]
+  const told = [...moves, ...unmade.map(event => markGivenUp(event, isGivenUp)), ...ends, ...asking, ...contrary]
+  return markReopened(held, status, told)
+}
+
+/** Marks the event of an open status after an end that another reading had shown, and that no event shows. */
+function markReopened({ shown }: ConsentView, status: ConsentStatus, events: readonly ConsentEvent[]) {
+  const showing = events.filter(showsStatus)
+  const isReopened = isEndShown(shown) && isOpen(status) && !showing.some(({ data }) => data.status === shown)
+  const anomaly = `a reading had shown ${shown}`
+  return isReopened ? events.map(event => (event === showing[0] ? { anomaly, ...event } : event)) : events
 }
 
 /** Checks that a wanted end is to be asked for from a status: no change is out, and this end was not refused. */
@@ -267,11 +286,11 @@ function isBefore(askedAt: Instant, since: Instant): boolean {
  * history has no later entries that explain it. An end that another reading showed is known as well.
  */
 function undoneSince(held: ConsentView, { status, history, askedAt }: FullReading): Instant | undefined {
-  const { reading, statusAt, shown, shownAt } = held
+  const { reading, statusAt, shown, shownIn } = held
   if (!isOpen(status) || askedAt === undefined) return undefined
   const isEnd = isEndShown(shown)
   const isBack = status !== reading.status && moveType(reading.status, status) === undefined
-  const since = isEnd ? shownAt : isBack ? statusAt : null
+  const since = isEnd ? learnedAt(shownIn) : isBack ? statusAt : null
   if (since === null || !isBefore(askedAt, since)) return undefined
   const news = isBeginning(held.history, history) ? history.slice(held.history.length) : []
   const isExplained = news.at(-1)?.status === status && (!isEnd || news.some(entry => entry.status === shown))
@@ -300,9 +319,9 @@ function nextReading(held: ConsentView, askedAt: Instant | undefined): ConsentEv
 }
 
 function appeared(held: ConsentView, given: ListedConsent): readonly ConsentEvent[] {
-  const { consent, subject, askedAt } = given
+  const { consent, subject } = given
   const { reading, statusAt, isVanished } = held
-  const data = { consent, subject, ...readingIn(given), ...(askedAt !== undefined && { askedAt }) }
+  const data = { consent, subject, ...readingIn(given), ...timesIn(given) }
   const whose = { ...held, consent, subject, isVanished: false }
   // A list alone reopens no end: what showed it counts until a full reading.
   const isReopened = isVanished && !isOpen(reading.status) && isOpen(given.status)
@@ -316,12 +335,12 @@ function appeared(held: ConsentView, given: ListedConsent): readonly ConsentEven
   }
   return [
     event,
-    ...(isReopened ? [seen({ status: reading.status, askedAt: statusAt ?? undefined })] : []),
+    ...(isReopened ? [seen({ status: reading.status, ...(statusAt !== null && { answeredAt: statusAt }) })] : []),
     ...(isDue ? readOnce(whose, isAwaited ? held.lostAt : null) : []),
   ]
 }
 
-function described({ status, history, askedAt, isOld }: FullReading & { readonly isOld?: true }): ConsentEvent {
+function described({ status, history, askedAt, isOld }: FullReading & { readonly isOld?: boolean }): ConsentEvent {
   const data = { status, history, ...(askedAt !== undefined && { askedAt }), ...(isOld && { isOld }) }
   const event: ConsentEvent = { type: 'consent.described', data }
   if (history.every(entry => entry.status !== null)) return event
@@ -329,17 +348,9 @@ function described({ status, history, askedAt, isOld }: FullReading & { readonly
 }
 
 /** The event of a status that a reading shows, and that only a full reading explains. */
-function seen({
-  status,
-  askedAt,
-  isOld = false,
-}: {
-  readonly status: ConsentStatus | null
-  readonly askedAt?: Instant | undefined
-  readonly isOld?: boolean
-}): ConsentEvent {
-  const data = { status, ...(askedAt !== undefined && { askedAt }), ...(isOld && { isOld }) }
-  return { type: 'consent.changeSeen', data }
+function seen(given: AnswerTimes & { readonly status: ConsentStatus | null; readonly isOld?: boolean }): ConsentEvent {
+  const { status, isOld } = given
+  return { type: 'consent.changeSeen', data: { status, ...timesIn(given), ...(isOld && { isOld }) } }
 }
 
 function confirmed(status: ConsentStatus): ConsentEvent {
@@ -355,30 +366,31 @@ export function answered(held: ConsentView, given: ConsentReading & AnsweredChan
   const { status, askedAt, asked } = given
   if (!isUnderWay(held, asked)) {
     const isNews = !held.isUnknown && status !== held.reading.status
-    return [late(asked, status), ...(isNews ? doubt(held, status, askedAt) : [])]
+    return [late(asked, status), ...(isNews ? doubt(held, status, given) : [])]
   }
   // If the consent is not listed, only the status counts: the next list that shows it has the rest.
   const amended = held.isVanished ? [] : amendment(held, given)
-  const event = answer(held, status, askedAt)
+  const event = answer(held, given)
   // One that contradicts ends no doubt. The service may have answered from a copy that is behind, so the reading waits.
   const isContradiction = event.type === 'consent.changeContradicted'
   return [...amended, event, ...(isContradiction ? readOnce(held, askedAt) : stillShown(held, status))]
 }
 
-function answer(held: ConsentView, status: ConsentStatus, askedAt: Instant | undefined): ConsentEvent {
+function answer(held: ConsentView, given: Reading): ConsentEvent {
   const { asked, reading, isVanished } = held
-  const at = askedAt !== undefined && { askedAt }
+  const { status, askedAt } = given
+  const times = timesIn(given)
   if (asked !== null && status !== asked && !endsChange(asked, status)) {
     const data = { status, ...(askedAt !== undefined && { lostAt: askedAt }) }
     const anomaly = `the service was asked for ${asked}, and answered ${status}`
     return { type: 'consent.changeContradicted', data, anomaly }
   }
   if (isVanished) {
-    const data = { status, by: 'us', held: reading.status, isVanished, ...at } as const
+    const data = { status, by: 'us', held: reading.status, isVanished, ...times } as const
     return { type: 'consent.conflicted', data, anomaly: 'the service no longer lists it' }
   }
-  if (status === reading.status) return { type: 'consent.confirmed', data: { status, ...at } }
-  return move(reading.status, { status, by: status === asked ? 'us' : 'service', ...at })
+  if (status === reading.status) return { type: 'consent.confirmed', data: { status, ...times } }
+  return move(reading.status, { status, by: status === asked ? 'us' : 'service', ...times })
 }
 
 /** The events when the service declines a change that its own table allows: its state differs from ours. */
@@ -426,9 +438,9 @@ function late(asked: RequestableStatus | undefined, status: ConsentStatus | null
 
 /** What a reading showed while the change was open is not explained by the answer, unless it shows the same. */
 function stillShown(held: ConsentView, status: ConsentStatus): readonly ConsentEvent[] {
-  const { shown, shownAt, isShownOld, isUncertain } = held
+  const { shown, shownIn, isShownOld, isUncertain } = held
   if (!isUncertain || shown === null || shown === status) return []
-  return [seen({ status: shown === 'unreadable' ? null : shown, askedAt: shownAt ?? undefined, isOld: isShownOld })]
+  return [seen({ status: shown === 'unreadable' ? null : shown, ...shownIn, isOld: isShownOld })]
 }
 
 export function changeStatus(held: ConsentView, status: RequestableStatus): Effect {

@@ -17,12 +17,8 @@ const openStatuses = new Set(['pending', 'deferred', 'unknown'])
 
 /** The effects that may have been done at a service since a backup. Readings and local effects do not matter. */
 const externalEffects = [
-  'consentService.changeStatus',
-  'portal.changeSubscription',
-  'portal.deleteSubscription',
-  'portal.subscribe',
-  'tokenService.requestToken',
-  'validationService.validatePerson',
+  ...['consentService.changeStatus', 'tokenService.requestToken', 'validationService.validatePerson'],
+  ...['portal.changeSubscription', 'portal.deleteSubscription', 'portal.subscribe'],
 ]
 
 const selectPending = `select stream.name || '/' || event.version || '/' || effect.n from effect

@@ -25,9 +25,10 @@ test('an approval and a revocation between two readings give both events with se
   const recorded = (await eventsAfter(world, since)).filter(event => event.type.startsWith('consent.'))
   const types = ['changeSeen', 'detailRequested', 'described', 'approved', 'revoked'].map(each => `consent.${each}`)
   expect(recorded.map(event => [event.type, event.anomaly])).toEqual(types.map(type => [type, undefined]))
+  const now = toInstant(clock.now())
   expect(recorded.slice(3).map(event => event.data)).toEqual([
     { status: 'ATIVO', by: 'service', since: approvedAt },
-    { status: 'REVOGADO', by: 'service', since: revokedAt, askedAt: toInstant(clock.now()) },
+    { status: 'REVOGADO', by: 'service', since: revokedAt, askedAt: now, answeredAt: now },
   ])
   const revoked = await averba.consents.list({ subject, status: 'REVOGADO' })
   expect(revoked).toMatchObject([{ id: consent.id, knowledge: 'known' }])

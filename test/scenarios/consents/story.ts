@@ -16,7 +16,18 @@ type Verb = (typeof verbs)[number]
 /** A record of the service, with its history if it is one in full. */
 interface ShownRecord {
   readonly id: string
-  readonly historico: readonly { readonly dataHora: string }[]
+  readonly status: string
+  readonly historico: readonly { readonly dataHora: string; readonly status?: string }[]
+}
+
+/** What an answer showed of the consent, with the number of its request, and when that was sent and answered. */
+export interface Shown {
+  readonly number: number
+  readonly kind: Kind
+  readonly askedMs: number
+  readonly answeredMs: number
+  readonly status: string | undefined
+  readonly history: readonly string[]
 }
 
 type Kind = 'lists' | 'details' | 'changes'
@@ -67,10 +78,10 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
   /** Lets requests go on that wait on their way there, or back. */
   const held: (() => void)[] = []
   const begun: Promise<unknown>[] = []
-  /** What each answer showed of the consent, with the number of its request. */
-  const shown: { number: number; status: string | undefined }[] = []
+  const shown: Shown[] = []
   const marks: Record<string, string> = {}
   let requests = 0
+  let now = () => 0
   const counts = { lists: 0, details: 0, changes: 0 }
   let id = ''
   let listRequest: Request | undefined
@@ -115,10 +126,10 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
     throw new TypeError(`There is no answer "${mode}"`)
   }
 
-  async function statusIn(response: Response): Promise<string | undefined> {
-    if (!response.ok) return undefined
-    const body = (await response.clone().json()) as { status?: string } | ({ id: string } & { status: string })[]
-    return Array.isArray(body) ? body.find(each => each.id === id)?.status : body.status
+  async function showing(response: Response): Promise<Pick<Shown, 'status' | 'history'>> {
+    const body = response.ok ? ((await response.clone().json()) as ShownRecord | ShownRecord[]) : []
+    const record = Array.isArray(body) ? body.find(each => each.id === id) : body
+    return { status: record?.status, history: record?.historico?.map(each => String(each.status)) ?? [] }
   }
 
   const redate = (record: ShownRecord, date: (iso: string) => string) => {
@@ -141,6 +152,7 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
       if (kind === undefined) return forward(request)
       if (kind === 'lists') listRequest ??= request.clone()
       counts[kind] += 1
+      const askedMs = now()
       const index = holds.findIndex(each => each.kind === kind)
       const [hold] = index < 0 ? [] : holds.splice(index, 1)
       const opened = Promise.withResolvers<void>()
@@ -149,13 +161,14 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
       const number = ++requests
       const answering = answer(kind, request, forward)
       if (hold?.way === 'back') await Promise.allSettled([answering, opened.promise])
-      shown.push({ number, status: await statusIn(await answering) })
+      shown.push({ number, kind, askedMs, answeredMs: now(), ...(await showing(await answering)) })
       return answering
     },
     options,
   )
   const { averba, clock, consentService, faults, samples, subject, which, world } = given
   id = which.id
+  now = () => clock.now()
   const { consents } = averba
   const service = 'consentService'
   const peer = { clientName: 'gestora' }

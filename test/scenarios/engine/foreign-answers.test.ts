@@ -19,13 +19,9 @@ const gatewayOf = (service: 'consentService' | 'validationService', method: 'PUT
   ({ kind: 'gateway', service, method, status }) as const
 
 test.each([
-  [400, 'CERTIFICATE_REFUSED'],
-  [401, 'SERVICE_MISDIRECTED'],
-  [403, 'SERVICE_MISDIRECTED'],
-  [404, 'SERVICE_MISDIRECTED'],
-  [407, 'PROXY_REFUSED'],
-  [413, 'SERVICE_MISDIRECTED'],
-  [495, 'CERTIFICATE_REFUSED'],
+  ...[400, 495].map(status => [status, 'CERTIFICATE_REFUSED'] as const),
+  ...[401, 403, 404, 413].map(status => [status, 'SERVICE_MISDIRECTED'] as const),
+  [407, 'PROXY_REFUSED'] as const,
 ])('a gateway that answers a revocation %i ends nothing: it is told once and sent again', async (status, code) => {
   const { world, which, lines } = await givenConsent('ATIVO')
   const { averba, faults } = world
