@@ -38,8 +38,11 @@ const signaturesMax = 64
 /** Creates the verifier key for a name and a public key. */
 export function createVerifierKey(name: string, publicKey: Uint8Array, type: SignatureType = 1): VerifierKey {
   const key = Uint8Array.from(publicKey)
-  const id = sha256(Uint8Array.from([...toBytes(`${name}\n`), type, ...key])).slice(0, 8)
-  return { name, id, type, publicKey: key }
+  const line = toBytes(`${name}\n`)
+  const hashed = new Uint8Array(line.length + 1 + key.length)
+  hashed.set(line)
+  hashed.set([type, ...key], line.length)
+  return { name, id: sha256(hashed).slice(0, 8), type, publicKey: key }
 }
 
 /** Writes a verifier key line, without a newline. */
@@ -47,9 +50,9 @@ export function writeVerifierKey({ name, id, type, publicKey }: VerifierKey): st
   return `${name}+${id}+${toBase64(Uint8Array.from([type, ...publicKey]))}`
 }
 
-/** Reads a verifier key line; `undefined` when it is not the line of an Ed25519 key. */
+/** Reads a verifier key line; `undefined` when it is not of an Ed25519 key with a name of at most 200 characters. */
 export function parseVerifierKey(line: string): VerifierKey | undefined {
-  const [, name = '', id = '', base64 = ''] = /^([^\s+]+)\+([0-9a-f]{8})\+([\w+/=]+)$/u.exec(line) ?? []
+  const [, name = '', id = '', base64 = ''] = /^([^\s+]{1,200})\+([0-9a-f]{8})\+([\w+/=]{44})$/.exec(line) ?? []
   const bytes = fromBase64(base64)
   const type = bytes?.[0]
   if (bytes?.length !== 33 || (type !== 1 && type !== 4)) return undefined
@@ -136,12 +139,12 @@ export function signCheckpoint({ origin, size, root }: Checkpoint, signer: Signe
   return signNote(`${origin}\n${size}\n${toBase64(fromHex(root))}\n`, origin, signer)
 }
 
-/** Reads a checkpoint without verifying signatures; `undefined` for a text of another form. */
+/** Reads a checkpoint, verifies no signature; `undefined` for another form, or an origin of over 200 characters. */
 export function parseCheckpoint(text: string): SignedCheckpoint | undefined {
   const note = parseNote(text)
   const [origin = '', size = '', base64 = ''] = note?.text.split('\n') ?? []
   const root = fromBase64(base64)
-  const isValid = note && origin !== '' && /^(0|[1-9]\d{0,15})$/.test(size) && root?.length === 32
+  const isValid = note && /^.{1,200}$/s.test(origin) && /^(0|[1-9]\d{0,15})$/.test(size) && root?.length === 32
   if (!isValid || !Number.isSafeInteger(Number(size))) return undefined
   return { origin, size: Number(size), root: toHex(root), note }
 }

@@ -3,6 +3,7 @@ import { type LogVerified, LogVerifier } from './log-verifier.ts'
 import type { VerifierKey } from './note.ts'
 import {
   type GivenCheckpoint,
+  keysByName,
   type StampedCheckpoint,
   verifyCheckpoint,
   verifyCheckpoints,
@@ -73,7 +74,7 @@ export async function verifyLog(
   verifyEvents: (verifier: LogVerifier, covered: Pick<Verdict, 'signed' | 'held'>) => Promise<LogVerified>,
 ): Promise<Verdict> {
   const { checkpoints, ...anchors } = await verifyCheckpoints(given, keys, witnesses, faults)
-  const kept = mark === undefined ? undefined : await verifyCheckpoint(mark, keys)
+  const kept = mark === undefined ? undefined : await verifyCheckpoint(mark, keysByName(keys))
   if (typeof kept === 'string') faults.add('mark', `${words.markName} ${kept}`)
   const points = [...checkpoints, ...(typeof kept === 'object' ? [kept] : [])].sort((a, b) => a.size - b.size)
   const held = typeof kept === 'object' ? kept.size : 0

@@ -40,13 +40,14 @@ export async function verifyCheckpoints(
   witnesses: readonly VerifierKey[],
   faults: Faults,
 ): Promise<TrustedCheckpoints> {
+  const keysUnder = keysByName(keys)
   const others = witnesses.filter(witness => !keys.some(own => isSameKey(own, witness)))
   const checkpoints: SignedCheckpoint[] = []
   const uncounted = new Faults()
   let anchored = 0
   let stamped: StampedCheckpoint | undefined
   for (const [i, { note, anchor: answer }] of given.entries()) {
-    const checkpoint = await verifyCheckpoint(note, keys)
+    const checkpoint = await verifyCheckpoint(note, keysUnder)
     if (typeof checkpoint === 'string') {
       faults.add('signatures', `checkpoint ${i + 1} ${checkpoint}`)
       continue
@@ -75,13 +76,29 @@ function isSameKey(a: VerifierKey, b: VerifierKey): boolean {
   return a.publicKey.every((byte, i) => byte === b.publicKey[i])
 }
 
+/** How often the name of a log may change, as it does after a restore: each time, the ids of all keys are derived. */
+const namesMax = 1_000
+
+/** Gives the keys under the name of a checkpoint, with their ids there, and none after too many names. */
+export function keysByName(keys: readonly VerifierKey[]): (origin: string) => readonly VerifierKey[] {
+  let own: readonly VerifierKey[] = []
+  let names = 0
+  return origin => {
+    // A log that continues after a restore has another name, and keeps its key.
+    if (own[0]?.name !== origin)
+      own = ++names > namesMax ? [] : keys.map(({ publicKey, type }) => createVerifierKey(origin, publicKey, type))
+    return own
+  }
+}
+
 /** Returns the checkpoint when the log has signed it, otherwise the fault in words. */
-export async function verifyCheckpoint(note: string, keys: readonly VerifierKey[]): Promise<SignedCheckpoint | string> {
+export async function verifyCheckpoint(
+  note: string,
+  keysUnder: ReturnType<typeof keysByName>,
+): Promise<SignedCheckpoint | string> {
   const checkpoint = parseCheckpoint(note)
   if (!checkpoint) return 'is damaged'
-  // A log that continues after a restore has another name, and keeps its key.
-  const own = keys.map(({ publicKey, type }) => createVerifierKey(checkpoint.origin, publicKey, type))
-  const signed = await verifyNote(checkpoint.note, own)
+  const signed = await verifyNote(checkpoint.note, keysUnder(checkpoint.origin))
   if (!signed) return 'has a wrong signature'
   return signed.length > 0 ? checkpoint : 'is not signed with the key of the log'
 }

@@ -7,8 +7,7 @@ import { newSigner } from './new-signer.ts'
 import { rootsOver } from './roots-over.ts'
 
 const { subtle } = globalThis.crypto
-const origin = 'log_of_one'
-const header = '{"position":1}'
+const [origin, header] = ['log_of_one', '{"position":1}']
 
 const ours = newSigner()
 

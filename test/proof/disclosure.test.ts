@@ -11,9 +11,7 @@ import { createKeyring } from '../../src/vault/keyring.ts'
 import { deriveRecordKey } from '../../src/vault/vault.ts'
 import { verifyDisclosure } from '../../src/verify.ts'
 
-const origin = 'log.exemplo.br'
-const owner = 'subject-a'
-const record = 'validation-a/2'
+const [origin, owner, record] = ['log.exemplo.br', 'subject-a', 'validation-a/2']
 
 const newKey = (owner: string, record: string) => deriveRecordKey(createSecretKey(randomBytes(32)), owner, record)
 

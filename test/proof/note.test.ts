@@ -11,6 +11,7 @@ import {
   verifyNote,
   writeVerifierKey,
 } from '../../src/proof/note.ts'
+import { keysByName } from '../../src/proof/verify-checkpoints.ts'
 import { newSigner } from './new-signer.ts'
 
 const parsed = (note: string) => parseNote(note) ?? { text: '', signatures: [] }
@@ -41,6 +42,7 @@ describe('a key line', () => {
     ['of another id', writeVerifierKey(key).replace(key.id, '00000000')],
     ['of another algorithm', `log+${key.id}+${toBase64(Uint8Array.from([2, ...signer.publicKey]))}`],
     ['that is too short', `log+${key.id}+${toBase64(Uint8Array.from([1, 2, 3]))}`],
+    ['with a long name', writeVerifierKey(createVerifierKey('l'.repeat(201), signer.publicKey))],
     ['with a space in its name', writeVerifierKey(key).replace('log', 'l og')],
     ['that is not a key line', 'log'],
   ])('%s is refused', (_, line) => {
@@ -98,6 +100,14 @@ describe('a note', () => {
   })
 })
 
+test('the ids of keys are derived once for each name of a log, and for at most a thousand names', () => {
+  const under = keysByName([createVerifierKey('former', signer.publicKey)])
+  expect(under('log')).toEqual([key])
+  expect(under('log')).toBe(under('log'))
+  for (let i = 1; i < 1_000; i++) expect(under(`log${i}`)).toHaveLength(1)
+  expect(under('log')).toEqual([])
+})
+
 test('a checkpoint parses back to the signed one, and other forms are rejected', async () => {
   const signed = signCheckpoint({ origin: 'log', size: 0, root: emptyRoot }, signer)
   const checkpoint = parseCheckpoint(signed)
@@ -105,7 +115,9 @@ test('a checkpoint parses back to the signed one, and other forms are rejected',
   expect(signed.split('\n').slice(0, 3)).toEqual(['log', '0', '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='])
   expect(checkpoint && (await verifyNote(checkpoint.note, [key]))).toEqual([key])
   const sizes = ['00', '-1', '1.0', '1e3', '', '9007199254740993', ' 1']
-  const wrong = sizes.map(size => `log\n${size}\n${toBase64(new Uint8Array(32))}\n`)
+  const root = toBase64(new Uint8Array(32))
+  const wrong = [...sizes.map(size => `log\n${size}\n${root}\n`), `\n1\n${root}\n`, `${'l'.repeat(201)}\n1\n${root}\n`]
+  expect(parseCheckpoint(signNote(`${'l'.repeat(200)}\n1\n${root}\n`, 'log', signer))).toBeDefined()
   for (const text of [...wrong, `log\n1\n${toBase64(new Uint8Array(31))}\n`, 'log\n1\n'])
     expect(parseCheckpoint(signNote(text, 'log', signer))).toBeUndefined()
 })
