@@ -12,6 +12,7 @@ import { parseRanges } from '../src/adapters/receiver/sender.ts'
 import * as token from '../src/adapters/token/protocol.ts'
 import { readResult } from '../src/adapters/validation/protocol.ts'
 import { subjectMachine } from '../src/machines/subject/subject.ts'
+import { compileMachine } from '../src/proof/decision-checker.ts'
 import { verifyDisclosure } from '../src/proof/disclosure.ts'
 import { fromBase64, fromHex, toBytes } from '../src/proof/encoding.ts'
 import { Faults } from '../src/proof/faults.ts'
@@ -138,11 +139,16 @@ const verifyFifty = (origin: string) => {
   const text = `${origin}\n1\n${'A'.repeat(43)}=\n\n— ${origin} AAAAAAAA\n`
   return verifyCheckpoints(Array(50).fill({ note: text }), thousandKeys, [], new Faults())
 }
+const types = Array.from({ length: 20_000 }, (_, i) => `a${i}`)
+const table = { name: 'a', version: 1, start: ['a'], moves: {}, makes: { a: [{ event: 'b' }] }, effects: { b: types } }
+const machine = compileMachine(table)
+const decided = { causedBy: 'a', type: 'b', data: {}, effects: types.map(type => ({ type })) }
 
 test.each<[what: string, verify: () => unknown]>([
   ['the line of a key', () => parseVerifierKey(`a+00000000+${base64}`)],
   ['fifty checkpoints with a thousand keys', () => verifyFifty('a')],
   ['the long name of a log', () => verifyFifty('a'.repeat(2_000))],
+  ['twenty thousand effects of an event', () => machine?.findViolation(machine.start, decided as never)],
 ])('%s of a bundle takes at most 50 ms', async (_, verify) => {
   expect(await cpuMs(verify, maxMs)).toBeLessThan(maxMs)
 })

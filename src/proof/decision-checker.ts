@@ -126,7 +126,7 @@ const statesKeptMax = 1_000
 export function compileMachine(given: unknown) {
   if (!isTable(given)) return undefined
   const { name, version, start, makes } = given
-  const effects = new Map(Object.entries(given.effects))
+  const effects = new Map(Object.entries(given.effects).map(([type, allowed]) => [type, new Set(allowed)]))
   const moves: Moves = new Map(Object.entries(given.moves).map(([state, of]) => [state, new Map(Object.entries(of))]))
   const statesByKey = new Map<string, PossibleStates>()
   const intern = (regions: readonly (readonly string[])[]): PossibleStates => {
@@ -158,7 +158,7 @@ export function compileMachine(given: unknown) {
         (states, i) => naming[i]?.has(event.type) && !states.some(state => takes(moves, state, event)),
       )
       if (refused) return `"${event.causedBy}" does not lead to "${event.type}" in this state`
-      const unexpected = event.effects.find(effect => !effects.get(event.type)?.includes(effect.type))
+      const unexpected = event.effects.find(effect => !effects.get(event.type)?.has(effect.type))
       return unexpected && `"${event.type}" may not request the effect "${unexpected.type}"`
     },
     statesAfter(current: PossibleStates, event: RecordedHeader): PossibleStates {
