@@ -14,7 +14,7 @@ import { readResult } from '../src/adapters/validation/protocol.ts'
 import { subjectMachine } from '../src/machines/subject/subject.ts'
 import { compileMachine } from '../src/proof/decision-checker.ts'
 import { verifyDisclosure } from '../src/proof/disclosure.ts'
-import { fromBase64, fromHex, toBytes } from '../src/proof/encoding.ts'
+import { fromBase64, fromHex, toBase64, toBytes } from '../src/proof/encoding.ts'
 import { Faults } from '../src/proof/faults.ts'
 import * as note from '../src/proof/note.ts'
 import { parseObject, parseRecorded } from '../src/proof/recorded-header.ts'
@@ -145,6 +145,8 @@ const machine = compileMachine(table)
 const decided = { causedBy: 'a', type: 'b', data: {}, effects: types.map(type => ({ type })) }
 
 test.each<[what: string, verify: () => unknown]>([
+  ['a part', () => fromBase64(base64)],
+  ['a part that is disclosed', () => toBase64(new Uint8Array(2 * mebibyte))],
   ['the line of a key', () => parseVerifierKey(`a+00000000+${base64}`)],
   ['fifty checkpoints with a thousand keys', () => verifyFifty('a')],
   ['the long name of a log', () => verifyFifty('a'.repeat(2_000))],

@@ -15,18 +15,30 @@ export function fromBytes(bytes: Uint8Array): string {
   return decoder.decode(bytes)
 }
 
+/** A multiple of three bytes, and of four characters. The largest line of a bundle at once would take gigabytes. */
+const base64Chunk = 24_576
+
 /** Writes bytes as base64 with padding (RFC 4648, section 4). */
 export function toBase64(bytes: Uint8Array): string {
   let text = ''
-  for (const byte of bytes) text += String.fromCharCode(byte)
-  return btoa(text)
+  for (let at = 0; at < bytes.length; at += base64Chunk)
+    text += btoa(Reflect.apply(String.fromCharCode, null, bytes.subarray(at, at + base64Chunk)))
+  return text
 }
 
 /** Reads base64 exactly as `toBase64` writes it; `undefined` for any other text. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+  const bytes = new Uint8Array(Math.ceil(text.length / 4) * 3)
+  let end = 0
   try {
-    const bytes = Uint8Array.from(atob(text), char => char.charCodeAt(0))
-    return toBase64(bytes) === text ? bytes : undefined
+    for (let at = 0; at < text.length; at += base64Chunk) {
+      const chunk = text.slice(at, at + base64Chunk)
+      const decoded = atob(chunk)
+      // Only the last chunk may end with padding.
+      if (btoa(decoded) !== chunk || end !== (at / 4) * 3) return undefined
+      for (let i = 0; i < decoded.length; i++) bytes[end++] = decoded.charCodeAt(i)
+    }
+    return bytes.subarray(0, end)
   } catch {
     return undefined
   }

@@ -22,5 +22,10 @@ test('hexadecimal and base64 decode to the same bytes, and other base64 is rejec
       expect(fromBase64(toBase64(bytes))).toEqual(Uint8Array.from(bytes))
     }),
   )
-  for (const text of ['QQ', 'QR==', 'Q Q=', 'Q-_=', ' QQ==', 'QQ==\n', '*']) expect(fromBase64(text)).toBeUndefined()
+  // Read in chunks of 24,576 characters, of which only the last may end with padding.
+  const long = Buffer.alloc(50_000, 'averba').toString('base64')
+  expect(toBase64(fromBase64(long) ?? new Uint8Array())).toBe(long)
+  const padded = `${long.slice(0, 24_572)}QQ==${long}`
+  for (const text of ['QQ', 'QR==', 'Q Q=', 'Q-_=', ' QQ==', 'QQ==\n', '*', padded])
+    expect(fromBase64(text)).toBeUndefined()
 })
