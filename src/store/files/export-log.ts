@@ -116,13 +116,18 @@ const bundleFiles: readonly BundleFile[] = ['checkpoint', 'key', 'leaves.ndjson'
  * @throws {AverbaError} `NOT_OURS` when the folder has none of the files, `STORE_UNSAFE` when one cannot be read
  */
 export function openBundle(dir: string): ReadFile {
-  const exists = (name: string) =>
-    withFileErrors('read', join(dir, name), () => statSync(join(dir, name), { throwIfNoEntry: false })) !== undefined
+  const hint = 'Name the file of a log, or a folder written by averba export'
+  const exists = (name: string) => {
+    const path = join(dir, name)
+    const found = withFileErrors('read', path, () => statSync(path, { throwIfNoEntry: false }))
+    // A pipe would be waited for, and a device may have no end.
+    if (found && !found.isFile())
+      throw new AverbaError('STORE_UNSAFE', `Cannot read "${path}": it is not a file`, { hint, path })
+    return found !== undefined
+  }
   const present = new Set(bundleFiles.filter(exists))
   if (present.size === 0)
-    throw new AverbaError('NOT_OURS', `Cannot verify "${dir}": the folder holds no export of a log`, {
-      hint: 'Name the file of a log, or a folder written by averba export',
-    })
+    throw new AverbaError('NOT_OURS', `Cannot verify "${dir}": the folder holds no export of a log`, { hint })
   return name => (present.has(name) ? readFileBytes(join(dir, name)) : undefined)
 }
 

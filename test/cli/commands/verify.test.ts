@@ -1,4 +1,5 @@
-import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Verdict, verifyLog } from '../../../src/index.ts'
@@ -46,12 +47,16 @@ test('a bundle is broken when it does not belong to the log of the given key', a
   expect(await verifyLog({ store: dir, mark: `${store}.mark` })).toMatchObject({ level: 'broken' })
 })
 
-test.each(['parts.ndjson', 'key'])('a bundle whose %s cannot be read gives an error, and no verdict', async file => {
+test.each([
+  ['parts.ndjson', 'a folder', mkdirSync],
+  ['leaves.ndjson', 'a pipe', (path: string) => execFileSync('mkfifo', [path])],
+  ['key', 'a device', (path: string) => symlinkSync('/dev/zero', path)],
+])('a bundle whose %s is %s gives an error, and no verdict', async (file, _, make) => {
   const dir = join(temporaryFolder(), 'bundle')
   cpSync(bundle, dir, { recursive: true })
   rmSync(join(dir, file))
-  mkdirSync(join(dir, file))
-  const error = { code: 'STORE_UNSAFE', message: expect.stringContaining(`${file}": EISDIR`) }
+  make(join(dir, file))
+  const error = { code: 'STORE_UNSAFE', message: expect.stringContaining(`${file}": it is not a file`) }
   await expect(verifyLog({ store: dir })).rejects.toMatchObject(error)
   await expectFailure(averba('verify', dir), /^STORE_UNSAFE: /)
 })
