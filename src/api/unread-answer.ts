@@ -1,4 +1,5 @@
 import { maskNumbers } from '../adapters/http/answer-body.ts'
+import { parseJson } from '../vocabulary/json.ts'
 import type { Instant, PartAddress } from '../vocabulary/message.ts'
 import type { Recorded } from './events.ts'
 
@@ -34,4 +35,17 @@ export async function findUnreadAnswer(
     return { ...newest, ...(typeof text === 'string' && { text: maskNumbers(text.slice(0, shownMax)), part }) }
   }
   return newest
+}
+
+const namesMax = 300
+
+/** What anybody may see of an answer: its length, and in JSON the names of its members. A value may tell of people. */
+export function outlineOf(text: string): string {
+  const names = new Set<string>()
+  JSON.stringify(parseJson(text), (name, value) => {
+    if (/^[a-z_]\w{0,39}$/i.test(name)) names.add(name)
+    return value
+  })
+  const members = names.size > 0 && `with the members "${[...names].join(', ').slice(0, namesMax)}"`
+  return [`${text.length} characters`, members].filter(Boolean).join(', ')
 }

@@ -38,14 +38,13 @@ import { checkOptions, type HostOptions } from '../options.ts'
 import { createSecrets, DeclaredSubscriptions } from '../subscriptions/declared-subscriptions.ts'
 import { checkPortalAddress } from '../subscriptions/portal-address.ts'
 import { lastSuccesses } from '../subscriptions/subscriptions.ts'
-import { findUnreadAnswer, misunderstood } from '../unread-answer.ts'
+import { findUnreadAnswer, misunderstood, outlineOf } from '../unread-answer.ts'
 import { checkCertificates } from './certificate-checks.ts'
 import { checkPorts } from './port-checks.ts'
 import { reachServices } from './reach-services.ts'
 
 /** How many events are searched for an answer that was not understood. */
 const eventsLooked = 200
-const shownCharacters = 300
 const deliveriesShown = 10
 
 /** The result of an examination. */
@@ -174,7 +173,7 @@ function missingStore(store: string): HealthCheck {
   return { name, ok: true, detail: 'it does not exist yet: opening it creates it' }
 }
 
-/** Shows the last answer that was not understood, if its call has not ended: the operator's first clue. */
+/** Outlines the last answer that was not understood, if its call has not ended: the operator's first clue. */
 async function showUnreadAnswer(options: HostOptions): Promise<CheckResult | undefined> {
   const { keys } = options
   const place = keyringOf(placeIn(options), systemEntropy)
@@ -188,13 +187,20 @@ async function showUnreadAnswer(options: HostOptions): Promise<CheckResult | und
   const last = { types: misunderstood, backward: true, limit: eventsLooked }
   const events = await readOrSearch<Recorded<(typeof misunderstood)[number]>>(reading, headers, last)
   const areOpen = await reading.read(() => together(events.map(({ data }) => isEffectOpen(data.effect))))
-  const open = (address: PartAddress) => reading.read(() => openPart(vault, headers, address))
+  // Nobody has said who looks, and why: only `averba effects show --data` opens the text on record.
+  const open = async (address: PartAddress) => {
+    const text = await reading.read(() => openPart(vault, headers, address))
+    return typeof text === 'string' ? outlineOf(text) : undefined
+  }
   const waiting = events.filter((_, i) => areOpen[i])
-  const found = await findUnreadAnswer(waiting, open)
+  const effect = waiting.find(({ data }) => 'unread' in data && data.unread)?.data.effect
+  const ofCall = waiting.filter(({ data }) => data.effect === effect)
+  const found = await findUnreadAnswer(ofCall, open)
   if (!found) return { ok: true, detail: 'no open call waits after an answer that was not understood' }
-  const { at, httpStatus, form, text } = found
-  const shown = text === undefined ? 'its text is not kept here' : JSON.stringify(text.slice(0, shownCharacters))
-  const detail = `the last answer that was not understood, of ${at}: HTTP ${httpStatus}, ${form}: ${shown}`
+  const { at, httpStatus, form, text: outline = 'its text is not kept here' } = found
+  const call = found.part ? `${effect} --data` : effect
+  const which = `the last answer that was not understood, of ${at} (averba effects show ${call})`
+  const detail = `${which}: HTTP ${httpStatus}, ${form}: ${outline}`
   return { ok: false, detail }
 }
 
