@@ -1,6 +1,7 @@
 import { type Actor, type Averba, AverbaError, type CommandOptions, type Outcome } from '../index.ts'
 import { type Html, html } from '../pages/html.ts'
 import { idOfStream } from '../vocabulary/names.ts'
+import { describeProblem } from '../vocabulary/outcome.ts'
 import type { Form, Page } from './page.ts'
 import { textOfBytes } from './row.ts'
 import { findStreamRow, requireConsent } from './stream-row.ts'
@@ -73,8 +74,7 @@ export async function act(page: Page, name: string, form: Form, ref: string): Pr
     if (shown === undefined || 'html' in shown) return html`${showResult('yes', texts.done)}${shown}`
     const { status } = shown
     if (status === 'settled') return showResult('yes', texts.done)
-    if (status === 'declined')
-      return showResult('no', texts.failed, shown.problem.title ?? String(shown.problem.status))
+    if (status === 'declined') return showResult('no', texts.failed, describeProblem(shown.problem))
     return showResult(
       'doubt',
       texts.notKnownYet,
