@@ -26,7 +26,7 @@ async function look() {
   if (live.checked && !document.hidden && !new URLSearchParams(location.search).has('before')) {
     const query = new URLSearchParams(location.search)
     query.set('after', log.dataset.last)
-    const answer = await fetch('/log/rows?' + query).catch(() => undefined)
+    const answer = await fetch('log/rows?' + query).catch(() => undefined)
     const made = document.createElement('div')
     if (answer && answer.ok) made.innerHTML = await answer.text()
     const rows = made.querySelectorAll('tbody tr')

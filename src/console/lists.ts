@@ -206,11 +206,11 @@ function describeWaiting({ words, labels, message, commands }: Page, { waiting, 
 }
 
 function actsOn(page: Page, { id, waiting }: Call): Html {
-  const { texts } = page
+  const { base, texts } = page
   const acts = (['retry', 'park', 'withdraw'] as const).filter(act => waiting?.actions.includes(act))
   // A doubtful paid call: what the person found out is entered there.
   const resolve =
-    waiting?.actions.includes('resolve') && html`<a href="/validations?state=inconclusive">${texts.resolve}</a>`
+    waiting?.actions.includes('resolve') && html`<a href="${base}/validations?state=inconclusive">${texts.resolve}</a>`
   return html`${acts.map(act => actForm(page, `effects/${act}`, texts[act], { id }))}${resolve}`
 }
 

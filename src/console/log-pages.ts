@@ -113,8 +113,8 @@ async function rowsAt({ averba, query }: Page, view: keyof Views, name: string) 
 }
 
 /** The result of a verification, or the offer to begin one. */
-export async function showVerification({ averba, query, texts, names, message }: Page): Promise<Html> {
-  const form = html`<p class="soft">${texts.verifyNote}</p><form method="get" action="/verify"><input type="hidden" name="now" value="1"><button>${texts.verifyNow}</button></form>`
+export async function showVerification({ averba, base, query, texts, names, message }: Page): Promise<Html> {
+  const form = html`<p class="soft">${texts.verifyNote}</p><form method="get" action="${base}/verify"><input type="hidden" name="now" value="1"><button>${texts.verifyNow}</button></form>`
   if (query.get('now') !== '1') return form
   const { level, next, faults, unproven, origin, events, root } = await averba.audit.verify()
   const found = faults.flatMap(({ check, examples }) => examples.map(each => `${check}: ${message(each)}`))

@@ -18,6 +18,8 @@ export interface Page {
   readonly names: Names
   readonly labels: Labels
   readonly words: LanguageWords
+  /** What each address of the console begins with. */
+  readonly base: string
   readonly path: string
   readonly query: URLSearchParams
   /** The paths in the menu, with the names of their titles. */
@@ -26,7 +28,11 @@ export interface Page {
   readonly actor?: string | undefined
 }
 
-export function writePage({ language, texts, menu, actor, path, query }: Page, title: string, content: Html): string {
+export function writePage(
+  { language, texts, menu, actor, base, path, query }: Page,
+  title: string,
+  content: Html,
+): string {
   const other = language === 'en' ? 'pt-BR' : 'en'
   const here = new URLSearchParams(query)
   here.set('lang', other)
@@ -36,9 +42,9 @@ export function writePage({ language, texts, menu, actor, path, query }: Page, t
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · averba</title>
-<link rel="stylesheet" href="/console.css">
+<link rel="stylesheet" href="${base}/console.css">
 <link rel="icon" href="data:,">
-<script src="/console.js" defer></script>
+<script src="${base}/console.js" defer></script>
 </head>
 <body>
 <a class="skip" href="#content">${texts.skip}</a>
@@ -92,7 +98,7 @@ const finalActs: ReadonlySet<string> = new Set([
 
 /** A form that acts, shown only to an operator. Its fields are sent with the ids. */
 export function actForm(page: Page, act: string, label: string, ids: Form, fields: readonly Html[] = []): Html {
-  const { actor, query, texts } = page
+  const { actor, base, query, texts } = page
   // What is done is done now, not at the moment shown.
   if (actor === undefined || query.get('known')) return html``
   const isFinal = finalActs.has(act)
@@ -100,7 +106,7 @@ export function actForm(page: Page, act: string, label: string, ids: Form, field
   const hidden = Object.entries({ ...ids, command: newCommandId() }).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
   )
-  const form = html`<form class="act" method="post" action="/act/${act}">${hidden}${fields}<button>${isFinal ? texts.confirm : label}</button></form>`
+  const form = html`<form class="act" method="post" action="${base}/act/${act}">${hidden}${fields}<button>${isFinal ? texts.confirm : label}</button></form>`
   return isFinal ? html`<details class="act"><summary>${label}</summary>${form}</details>` : form
 }
 
@@ -116,9 +122,9 @@ export function readKnownAt(query: URLSearchParams, name = 'known'): number | st
 }
 
 /** The address of another page at the moment that this one shows. */
-export function sameMoment({ query }: Page, to: string): string {
+export function sameMoment({ base, query }: Page, to: string): string {
   const known = query.get('known')
-  return known ? `${to}${to.includes('?') ? '&' : '?'}${new URLSearchParams({ known })}` : to
+  return known ? `${base}${to}${to.includes('?') ? '&' : '?'}${new URLSearchParams({ known })}` : base + to
 }
 
 /** The form that shows a page as it was known at another moment: a slider over the log, and a field. */

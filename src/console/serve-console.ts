@@ -55,8 +55,14 @@ export interface RunningConsole {
 const host = '127.0.0.1'
 const formBytesMax = 65_536
 
-/** Cookies are shared by all ports of a name: two consoles must not take each other's. */
-const cookieOf = (url: string) => `averba-console-${new URL(url).port}`
+const cookieName = 'averba-console'
+
+/** How an application is served: at a secret path, to whoever has the token. */
+interface Served extends ConsoleOptions {
+  /** Such as `/x`: a browser sends a cookie to every port of a name, but only to the path that it is for. */
+  readonly base: string
+  readonly token: string
+}
 
 /** The pages in the menu, in its order. */
 const pages: readonly (readonly [path: string, title: TextName, show: (page: Page) => Promise<Html>])[] = [
@@ -79,21 +85,25 @@ const pages: readonly (readonly [path: string, title: TextName, show: (page: Pag
  * @throws {AverbaError} `MISCONFIGURED` when the port is in use
  */
 export async function serveConsole(options: ConsoleOptions): Promise<RunningConsole> {
-  const token = randomBytes(24).toString('base64url')
-  const app = createApp(options, token)
+  const token = newSecret()
+  const base = `/${newSecret()}`
+  const app = createApp({ ...options, base, token })
   const server = createAdaptorServer({ fetch: app.fetch, hostname: host })
   const hint = 'Give a free port with --port, or leave it out'
   const fail = (code: string, cause: unknown) =>
     new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${options.port} (${code})`, { cause, hint })
   const port = await listen(server, { port: options.port, host }, fail)
   return {
-    address: `http://${host}:${port}/?token=${token}`,
+    address: `http://${host}:${port}${base}/?token=${token}`,
     close: () => new Promise(done => void server.close(() => done())),
   }
 }
 
+const newSecret = () => randomBytes(24).toString('base64url')
+
 /** The console as an application: every request is checked before anything is shown. */
-export function createApp(options: ConsoleOptions, token: string): Hono {
+export function createApp(options: Served): Hono {
+  const { base, token } = options
   const app = new Hono()
   app.use(
     secureHeaders({
@@ -111,11 +121,12 @@ export function createApp(options: ConsoleOptions, token: string): Hono {
     // A page of another site whose name leads to this machine sends that name.
     const { hostname, searchParams, pathname } = new URL(c.req.url)
     if (hostname !== host && hostname !== 'localhost') return c.text('Forbidden', 403)
+    if (!isSame(`/${pathname.split('/', 2)[1]}`, base)) return c.text('Not Found', 404)
     if (isSame(searchParams.get('token') ?? '', token)) {
-      setCookie(c, cookieOf(c.req.url), token, { httpOnly: true, sameSite: 'Strict', path: '/' })
+      setCookie(c, cookieName, token, { httpOnly: true, sameSite: 'Strict', path: base })
       return c.redirect(pathname)
     }
-    if (!isSame(getCookie(c, cookieOf(c.req.url)) ?? '', token))
+    if (!isSame(getCookie(c, cookieName) ?? '', token))
       return c.text('Open the address that averba console printed', 403)
     c.header('cache-control', 'no-store')
     return next()
@@ -133,22 +144,23 @@ export function createApp(options: ConsoleOptions, token: string): Hono {
     const page = pageOf(c, options)
     return c.html(writeMissing(page, page.texts.nothingHere), 404)
   })
-  app.get('/console.css', c => c.body(consoleStyle, 200, { 'content-type': 'text/css; charset=utf-8' }))
-  app.get('/console.js', c => c.body(consoleScript, 200, { 'content-type': 'text/javascript; charset=utf-8' }))
+  app.get(`${base}/console.css`, c => c.body(consoleStyle, 200, { 'content-type': 'text/css; charset=utf-8' }))
+  app.get(`${base}/console.js`, c => c.body(consoleScript, 200, { 'content-type': 'text/javascript; charset=utf-8' }))
   addPages(app, options)
   return app
 }
 
 /** What is not there, and where to go on: to the same page now when it shows a past moment. */
 function writeMissing(page: Page, sentence: string): string {
-  const { path, query, texts } = page
-  const on = query.get('known') ? html`<a href="${path}">${texts.now}</a>` : html`<a href="/log">${texts.log}</a>`
-  return writePage(page, texts.missing, html`<p>${sentence}</p><p>${on}</p>`)
+  const { base, path, query, texts } = page
+  const [to, name] = query.get('known') ? [path, texts.now] : [`${base}/log`, texts.log]
+  return writePage(page, texts.missing, html`<p>${sentence}</p><p><a href="${to}">${name}</a></p>`)
 }
 
-function addPages(app: Hono, options: ConsoleOptions): void {
+function addPages(app: Hono, options: Served): void {
+  const { base } = options
   const get = (path: string, write: (page: Page, name: string) => Promise<string | undefined>) =>
-    app.get(path, async c => {
+    app.get(base + path, async c => {
       const text = await write(pageOf(c, options), c.req.param('name') ?? '')
       return text === undefined ? c.notFound() : c.html(text)
     })
@@ -163,7 +175,7 @@ function addPages(app: Hono, options: ConsoleOptions): void {
       return writePage(page, page.texts.machines, await showMachine(page, name))
     return undefined
   })
-  app.get('/prove', async c => {
+  app.get(`${base}/prove`, async c => {
     const { averba, query, language } = pageOf(c, options)
     const consent = await requireConsent(averba, query.get('stream') ?? '')
     const knownAt = readKnownAt(query)
@@ -175,10 +187,11 @@ function addPages(app: Hono, options: ConsoleOptions): void {
       'content-disposition': 'attachment; filename="consent.html"',
     })
   })
-  app.post('/act/*', bodyLimit({ maxSize: formBytesMax, onError: c => c.text('Payload Too Large', 413) }), async c => {
+  const limit = bodyLimit({ maxSize: formBytesMax, onError: c => c.text('Payload Too Large', 413) })
+  app.post(`${base}/act/*`, limit, async c => {
     // Its own path is none to come back to.
-    const page = { ...pageOf(c, options), path: '/' }
-    const name = new URL(c.req.url).pathname.slice('/act/'.length)
+    const page = { ...pageOf(c, options), path: `${base}/` }
+    const name = new URL(c.req.url).pathname.slice(`${base}/act/`.length)
     const origin = c.req.header('origin')
     if (options.actor === undefined || origin !== new URL(c.req.url).origin) return c.text('Forbidden', 403)
     const title = titleOf(name, page.texts)
@@ -188,19 +201,20 @@ function addPages(app: Hono, options: ConsoleOptions): void {
     const shown = html`<p><code>${form.stream ?? form.id ?? form.name ?? form.evento ?? ''}</code></p>${await act(page, name, form, options.actor)}`
     // Where the form was: a browser names only pages of the console itself.
     const referer = c.req.header('referer')
-    const back = referer?.startsWith(`${origin}/`) ? referer.slice(origin.length) : '/'
+    const back = referer?.startsWith(`${origin}/`) ? referer.slice(origin.length) : page.path
     return c.html(writePage(page, title, html`${shown}<p><a href="${back}">${page.texts.back}</a></p>`))
   })
 }
 
-function pageOf(c: Context, { averba, commands = text => text, language: first, actor }: ConsoleOptions): Page {
+function pageOf(c: Context, { averba, commands = text => text, language: first, actor, base }: Served): Page {
   const { pathname: path, searchParams: query } = new URL(c.req.url)
   const asked = query.get('lang') ?? getCookie(c, 'averba-lang')
   const language = asked === 'en' || asked === 'pt-BR' ? asked : first
   if (query.has('lang')) setCookie(c, 'averba-lang', language, { sameSite: 'Strict', path: '/' })
   query.delete('lang')
   return {
-    ...{ averba, commands, language, path, query, actor, menu: pages.map(([to, title]) => [to, title] as const) },
+    ...{ averba, commands, language, base, path, query, actor },
+    menu: pages.map(([to, title]) => [base + to, title] as const),
     message: english => commands(nameCommands(translateMessage(english, language))),
     texts: textsOf(language),
     names: namesOf(language),

@@ -63,14 +63,14 @@ function showActs(page: Page, stream: string, found: StreamRow | undefined): Htm
 }
 
 /** Asks whether a consent was valid at an instant, by what was known at another. */
-function showQuestion({ texts }: Page, stream: string): Html {
+function showQuestion({ base, texts }: Page, stream: string): Html {
   return html`<h2>${texts.standing}</h2><p class="soft">${texts.standingNote}</p>
-<form class="filter" method="get" action="/prove"><input type="hidden" name="stream" value="${stream}">
+<form class="filter" method="get" action="${base}/prove"><input type="hidden" name="stream" value="${stream}">
 <label>${texts.validAt} <input name="at" required></label>
 <label>${texts.knownAt} <input name="known"></label><button>${texts.download}</button></form>`
 }
 
 export async function showMachine(page: Page, name = 'consent'): Promise<Html> {
-  return html`<p>${(await machineNames()).map(each => html`<a href="/machines/${each}"${each === name && html` aria-current="page"`}>${each}</a> `)}</p>
+  return html`<p>${(await machineNames()).map(each => html`<a href="${page.base}/machines/${each}"${each === name && html` aria-current="page"`}>${each}</a> `)}</p>
 ${await showChart(page, name)}`
 }
