@@ -25,7 +25,9 @@ export async function serveStatus(
   { host, port }: { readonly host: string; readonly port: number },
   answers: Readonly<Record<string, () => Promise<StatusAnswer>>>,
 ): Promise<StatusServer> {
-  const server = createServer({ requestTimeout: 5_000, maxHeaderSize: 8_192 }, (incoming, outgoing) => {
+  // A connection that sends nothing ends within seconds: it must not keep a probe out.
+  const times = { headersTimeout: 2_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 }
+  const server = createServer({ ...times, maxHeaderSize: 8_192 }, (incoming, outgoing) => {
     const send = ({ status, body, contentType = 'application/json' }: StatusAnswer) => {
       const text = typeof body === 'string' ? body : `${JSON.stringify(body)}\n`
       outgoing.writeHead(status, { 'content-type': contentType, 'cache-control': 'no-store' })

@@ -88,14 +88,21 @@ export async function serveConsole(options: ConsoleOptions): Promise<RunningCons
   const token = newSecret()
   const base = `/${newSecret()}`
   const app = createApp({ ...options, base, token })
-  const server = createAdaptorServer({ fetch: app.fetch, hostname: host })
+  const serverOptions = { headersTimeout: 5_000, connectionsCheckingInterval: 1_000 }
+  const server = createAdaptorServer({ fetch: app.fetch, hostname: host, serverOptions })
+  server.maxConnections = 100
   const hint = 'Give a free port with --port, or leave it out'
   const fail = (code: string, cause: unknown) =>
     new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${options.port} (${code})`, { cause, hint })
   const port = await listen(server, { port: options.port, host }, fail)
   return {
     address: `http://${host}:${port}${base}/?token=${token}`,
-    close: () => new Promise(done => void server.close(() => done())),
+    close: () =>
+      new Promise(done => {
+        server.close(() => done())
+        // A browser keeps a connection open that it has not used.
+        if ('closeAllConnections' in server) server.closeAllConnections()
+      }),
   }
 }
 

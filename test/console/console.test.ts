@@ -1,5 +1,8 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { createApp } from '../../src/console/serve-console.ts'
+import { serveStatus } from '../../src/cli/status-server.ts'
+import { createApp, serveConsole } from '../../src/console/serve-console.ts'
 import type { Language } from '../../src/index.ts'
 import type { World } from '../../src/simulation/index.ts'
 import { answering, busy } from '../support/answers.ts'
@@ -266,3 +269,23 @@ test('calls are rebuilt from the log as the ledger has them, whatever becomes of
   for (const act of ['park', 'retry', 'withdraw'] as const) await effects[act](effect).then(compare)
   await validations.resolve('order-1', { charged: false }).then(compare)
 })
+
+test('connections that send nothing keep the console from ending and a probe from its answer for seconds only', async () => {
+  const { averba } = await openWorld()
+  const console = await serveConsole({ averba, language: 'en', port: 0, onBug: () => undefined })
+  const probes = await serveStatus({ host: '127.0.0.1', port: 0 }, {})
+  const [ofConsole, ofProbes] = [console.address, `http://127.0.0.1:${probes.port}`]
+  for (const [address, free] of [
+    [ofConsole, console.close],
+    [ofProbes, () => undefined],
+  ] as const) {
+    const silent = Array.from({ length: 100 }, () => connect(Number(new URL(address).port), '127.0.0.1').resume())
+    const closed = silent.map(each => once(each, 'close'))
+    await Promise.all(silent.map(each => once(each, 'connect')))
+    await expect(fetch(address), address).rejects.toThrow('fetch failed')
+    await free()
+    await Promise.all(closed)
+  }
+  expect((await fetch(ofProbes)).status).toBe(404)
+  await probes.close()
+}, 20_000)
