@@ -203,8 +203,10 @@ function addPages(app: Hono, options: Served): void {
     if (options.actor === undefined || origin !== new URL(c.req.url).origin) return c.text('Forbidden', 403)
     const title = titleOf(name, page.texts)
     if (title === undefined) return c.notFound()
-    const sent = Object.entries(await c.req.parseBody()).map(([key, value]) => [key, String(value)])
-    const form: Record<string, string> = Object.fromEntries(sent)
+    // The forms of its pages are sent like this; in another one there may be files.
+    if (!c.req.header('content-type')?.startsWith('application/x-www-form-urlencoded'))
+      return c.text('Bad Request', 400)
+    const form: Record<string, string> = Object.fromEntries(new URLSearchParams(await c.req.text()))
     const shown = html`<p><code>${form.stream ?? form.id ?? form.name ?? form.evento ?? ''}</code></p>${await act(page, name, form, options.actor)}`
     // Where the form was: a browser names only pages of the console itself.
     const referer = c.req.header('referer')

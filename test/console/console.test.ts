@@ -168,7 +168,7 @@ test('an act that is not known or declined is not called done, and a form that i
   const answers = [busy(), Response.json({ title: 'Ana Lima', detail: 'Ana Lima' }, { status: 422 })]
   const world = await openWorld({ intercept: answering(isChange, () => answers.shift()) })
   await readConsent(world)
-  const { get, post } = consoleOf(world, { actor: 'agent-7' })
+  const { bugs, request, get, post } = consoleOf(world, { actor: 'agent-7' })
   const rows = await world.averba.views.selectFrom('consents').selectAll().execute()
   const [active, pending] = ['ATIVO', 'PENDENTE'].map(it => rows.find(each => each.status === it)?.consent ?? '')
   const [, command = ''] = /name="command" value="([a-z]+)"/.exec((await get(`/stream/${active}`)).text) ?? []
@@ -180,6 +180,11 @@ test('an act that is not known or declined is not called done, and a form that i
   const denied = { stream: pending ?? '', reason: 'asked' }
   expect((await post('consents/deny', denied)).text).toContain('Not done.</strong> 422</div>')
   expect((await post('consents/revoke', { ...fields, reason: 'x'.repeat(70_000) })).status).toBe(413)
+  for (const type of ['multipart/form-data', 'multipart/form-data; boundary=x', 'text/plain']) {
+    const headers = { cookie, origin, 'content-type': type }
+    expect((await request('/act/reveal', { method: 'POST', headers, body: '--x' })).status).toBe(400)
+  }
+  expect(bugs).toEqual([])
 })
 
 test('states, rows, checks and changes are in the words of the page, not by the names of columns and codes', async () => {
