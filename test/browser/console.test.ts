@@ -1,11 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { resolve } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { faultsOf, openBrowser, overflowOf } from '../support/browser.ts'
 import { startCommand } from '../support/command-line.ts'
 import { eventsOf } from '../support/events-of.ts'
-import { listenUntilEnd } from '../support/listen-until-end.ts'
 import { createReportedWorld } from '../support/reported-world.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
 
@@ -87,9 +85,7 @@ test('the log shows new events while it is open, and filters them', async () => 
   expect(await page.locator('#log tbody tr').count()).toBeGreaterThan(before)
   expect(await page.locator('#log tbody tr').first().textContent()).toContain('subject.')
   // Another server on this machine does not get the token.
-  const other = createServer(({ headers }, answer) => void answer.end(headers.cookie))
-  await page.goto(`http://127.0.0.1:${await listenUntilEnd(other)}/log`)
-  expect(await page.textContent('body')).not.toContain('averba-console')
+  expect(await page.context().cookies('http://127.0.0.1:1/log')).toEqual([])
 })
 
 test('the slider leads to a past moment, and the path of a consent is lit there', async () => {

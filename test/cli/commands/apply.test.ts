@@ -89,8 +89,7 @@ async function startHostilePortal(hostile: string): Promise<string> {
   const server = createServer({ ...services.receiver }, ({ method, url = '' }, response) => {
     const isDeclined = method === 'POST'
     response.writeHead(isDeclined ? 422 : 200, { 'content-type': 'application/json' })
-    const rows = url.includes('/falhas') ? [failure] : [listed]
-    response.end(JSON.stringify(isDeclined ? { title: hostile } : rows))
+    response.end(JSON.stringify(isDeclined ? { title: hostile } : url.includes('/falhas') ? [failure] : [listed]))
   })
   return `https://localhost:${await listenUntilEnd(server)}`
 }

@@ -18,8 +18,7 @@ test('the demonstration shows every lifecycle, and ends with one JSON object', a
   expect(result.events).toBeGreaterThan(50)
   expect(existsSync(result.store)).toBe(true)
   const pages: string[] = result.pages.map((page: string) => readFileSync(page, 'utf8'))
-  const said = await openPage(pages[1] ?? '').run(globalThis.crypto.subtle)
-  expect(said.className).toBe('card yes')
+  expect((await openPage(pages[1] ?? '').run(globalThis.crypto.subtle)).className).toBe('card yes')
   expect([code, err]).toEqual([0, ''])
   expect(out).toContain(`apart from the store (${result.store}.keys)\n`)
   // The portal has deleted a subscription; else all is well, although the clock was virtual.
@@ -33,8 +32,7 @@ test('the demonstration shows every lifecycle, and ends with one JSON object', a
 })
 
 test('a demonstration that cannot write, or whose folder holds a log, reports it, and exits with 1', async () => {
-  const ended = await expectFailure(averba('demo', '--dir', '/proc/averba'), 'STORE_UNSAFE')
-  expect(ended.err).not.toMatch(/^\s+at /m)
+  expect((await expectFailure(averba('demo', '--dir', '/proc/averba'), 'STORE_UNSAFE')).err).not.toMatch(/^\s+at /m)
   const folder = temporaryFolder()
   writeFileSync(join(folder, 'averba.sqlite'), '')
   await expectFailure(averba('demo', '--dir', folder), 'Name another folder')

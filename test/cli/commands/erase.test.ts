@@ -23,8 +23,7 @@ test('averba erase reads the CPF from standard input, and prints the receipt aga
   const log = await openAverba({ store })
   const [erased] = await Array.fromAsync(log.log.read({ types: ['subject.erased'] }))
   expect(erased?.actor).toEqual({ kind: 'person', ref: 'agent-7' })
-  const listing = log.consents.list({ subject: subject as SubjectRef })
-  await expect(listing).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
+  await expect(log.consents.list({ subject: subject as SubjectRef })).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
   await log.close()
 })
 

@@ -113,8 +113,7 @@ test('one averba run serves the receivers of several logs, distinguished by path
   for (const name of ['um', 'dois']) services.connect(`${name}.exemplo.br`, one)
   for (const evento of ['um-1', 'um-2', 'dois-1', 'dois-2'])
     expect(await deliver(services, { evento }, evento)).toMatchObject(delivered)
-  const all = ['dois dois-1', 'dois dois-2', 'um um-1', 'um um-2']
-  await expect.poll(() => handled.toSorted()).toEqual(all)
+  await expect.poll(() => handled.toSorted()).toEqual(['dois dois-1', 'dois dois-2', 'um um-1', 'um um-2'])
   for (const port of await portsOf('listening'))
     expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200)
   expect(await run.stop('SIGTERM')).toMatchObject({ code: 0, err: '' })

@@ -78,8 +78,7 @@ test('the first line has all addresses, a host works with them, and the variable
     portal: { baseUrl: portal.baseUrl, ca, authenticate: staticHeaders({ ...portal.headers }) },
   })
   const { cpf } = addresses.samples
-  const subject = await averba.consents.enrol({ cpf })
-  expect(valueOf(await averba.consents.sync({ subject })).read).toBe(4)
+  expect(valueOf(await averba.consents.sync({ subject: await averba.consents.enrol({ cpf }) })).read).toBe(4)
   expect(valueOf(await averba.validations.validate({ id: 'a', cpf, claims: { sexo: 'F' } })).state).toBe('answered')
   expect((await averba.subscriptions.plan()).changes).toEqual([])
 })
@@ -95,8 +94,7 @@ test('fixed ports and another name are used for all services, the control server
   expect((await ask(list)).status).toBe(200)
   expect((await control('/faults', { kind: 'status', times: 1 })).status).toBe(200)
   expect((await ask(list)).status).toBe(500)
-  const taken = /^INVALID_INPUT: Cannot listen on 127\.0\.0\.2:\d+ \(EADDRINUSE\)/
-  await expectFailure(averba('simulate', ...own), taken)
+  await expectFailure(averba('simulate', ...own), /^INVALID_INPUT: Cannot listen on 127\.0\.0\.2:\d+ \(EADDRINUSE\)/)
 })
 
 test('a folder goes on where it was: ports, authority, clock, portal, and all that the services know', async () => {
@@ -185,8 +183,7 @@ test('faults are set by option or control server, certificate faults too, and ar
   expect(Date.parse(answered.body[0].dataHora)).toBeLessThan(systemClock.now() - 3_500_000)
   // The connection is open already: the fault ends it, and the next one meets the certificate.
   expect((await control('/faults', { kind: 'expiredCertificate' })).status).toBe(200)
-  const expired = { name: 'UnsentError', message: expect.stringContaining('expired') }
-  await expect(ask(list)).rejects.toMatchObject(expired)
+  await expect(ask(list)).rejects.toMatchObject({ name: 'UnsentError', message: expect.stringContaining('expired') })
   // As curl -X DELETE sends it: without a body, and without its length.
   const curl = ['-sS', '-X', 'DELETE', '-w', ' %{http_code}', `${addresses.control.baseUrl}/faults`]
   expect((await run('curl', curl)).stdout).toMatch(/ 200$/)
@@ -203,8 +200,7 @@ test('a notification reaches a given receiver on any port, from the --deliver-fr
   })
   const to = `127.0.0.1:${await listenUntilEnd(server)}`
   expect((await control('/connect-to', { from: 'receptor.exemplo.br:443', to })).status).toBe(200)
-  const subscription = { evento: 'e', endpoint: 'https://receptor.exemplo.br/' }
-  expect((await askPortal('', 'POST', subscription)).status).toBe(200)
+  expect((await askPortal('', 'POST', { evento: 'e', endpoint: 'https://receptor.exemplo.br/' })).status).toBe(200)
   const recipient = { destinatarioTipo: 'CNPJ', destinatarioId: addresses.samples.cnpj }
   const deliver = async () => (await control('/notifications', { evento: 'e', ...recipient, body: {} })).body.deliveries
   expect(await deliver()).toMatchObject([{ isDelivered: true }])

@@ -134,8 +134,7 @@ test('nothing of a token, or of a list of the portal, is kept that cannot be rea
     },
     averba: { subscriptions: [{ evento: 'e' }] },
   })
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  await averba.consents.sync({ subject })
+  await averba.consents.sync({ subject: await averba.consents.enrol({ cpf: samples.cpf }) })
   await validate(averba, 'v1')
   await averba.subscriptions.plan().catch(() => undefined)
   const calls = await averba.effects.list({ state: 'deferred' })

@@ -45,8 +45,7 @@ test('a command resolves with one of five outcomes, and valueOf returns the valu
     hint: expect.stringMatching(/not repeated automatically: .* resolve it$/),
   })
   expect(() => valueOf(unknown)).toThrow(unresolved)
-  const probed = { ...unknown, status: 'unknown', next: 'probe' } as const
-  expect(new OutcomeError(probed).hint).toMatch(/call run or settle/)
+  expect(new OutcomeError({ ...unknown, status: 'unknown', next: 'probe' } as const).hint).toMatch(/call run or settle/)
 })
 
 test('a time to wait or a signal that is none is refused before anything is recorded', async () => {

@@ -146,8 +146,7 @@ test('an attempt that lost its lease parks nothing', async () => {
   const first = await openWorld({ averba: { store }, intercept })
   const { averba, clock } = first
   const second = await openWorld({ seed: 2, averba: { store, clock }, intercept })
-  const subject = await averba.consents.enrol({ cpf: first.samples.cpf })
-  const { effect } = await averba.consents.sync({ subject })
+  const { effect } = await averba.consents.sync({ subject: await averba.consents.enrol({ cpf: first.samples.cpf }) })
   await passTime(first, hourMs, 23)
   isHeld = true
   await clock.advance(2 * hourMs)

@@ -86,8 +86,7 @@ test('a vanished awareness record is noticed while its view is stopped', async (
   averba.on('recorded', ({ type }) => void recorded.push(type))
   for (isHidden of [false, true, true, false]) {
     await clock.advance(1_000)
-    const listed = await averba.awareness.list({ subject, ageMaxMs: 0 })
-    expect(listed.length > 0).toBe(!isHidden)
+    expect((await averba.awareness.list({ subject, ageMaxMs: 0 })).length > 0).toBe(!isHidden)
   }
   const changes = recorded.filter(type => /Appeared|Vanished/.test(type))
   expect(changes).toEqual(['Appeared', 'Vanished', 'Appeared'].map(change => `subject.awareness${change}`))

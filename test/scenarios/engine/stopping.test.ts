@@ -115,8 +115,7 @@ async function givenFollower(world: World, mayEnd: Promise<void>) {
 test('after its signal, run begins no call and no handler; those in progress end', async () => {
   const go = Promise.withResolvers<void>()
   const { intercept, release } = holdingAnswer(() => true)
-  const consentService = consentServiceWith({ requestsAtOnceMax: 1 })
-  const world = await openWorld({ averba: { consentService }, intercept })
+  const world = await openWorld({ averba: { consentService: consentServiceWith({ requestsAtOnceMax: 1 }) }, intercept })
   const { averba } = world
   const called = await givenFollower(world, go.promise)
   const stop = startRun(world)

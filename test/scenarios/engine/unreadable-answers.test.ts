@@ -246,8 +246,7 @@ test('an unreadable paid answer is erased with its person, unless results are ke
     await ask('{"nome":"S"}')
     const request = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
     await world.averba.subjects.erase({ cpf: samples.cpf }, { ...request, keep })
-    const kept = (await validations.get('v-1'))?.unreadable
-    expect(kept).toBe(keep.length === 0 ? undefined : '{"nome":"S"}')
+    expect((await validations.get('v-1'))?.unreadable).toBe(keep.length === 0 ? undefined : '{"nome":"S"}')
   }
 })
 
@@ -259,8 +258,7 @@ test('an unreadable failure record does not hide the others, and an unreadable t
   const world = await openWorld({ intercept: answering(isReading, () => Response.json(records)) })
   const { subscriptions } = world.averba
   const data = '2026-11-20T03:00:00.000Z'
-  const shown = [{ id: 9, evento: 'outro-evento', conteudo: 'corpo', data }]
-  expect(await subscriptions.failures()).toMatchObject(shown)
+  expect(await subscriptions.failures()).toMatchObject([{ id: 9, evento: 'outro-evento', conteudo: 'corpo', data }])
   expect(await world.averba.settle()).toEqual({ settled: 0, deferred: 0, unknown: 0 })
   const listed = await eventsOf(world, 'portal.failuresListed')
   for (const event of listed) expect(event.data).toEqual({ day: null, read: 1, unreadable: 3, recovered: 0, stored: 0 })

@@ -127,8 +127,7 @@ test('unusable options, secrets and certificates are reported by name', async ()
   const fail = () => {
     throw new Error('segredo-canario')
   }
-  const old = await createAuthority(systemClock.now() - 400 * 86_400_000)
-  const expired = await old.issueClient('gestora')
+  const expired = await (await createAuthority(systemClock.now() - 400 * 86_400_000)).issueClient('gestora')
   const { client } = services
   const authenticate = portalAccessKeys({ clientId: 'a', clientSecret: fail, roleType: 'IMPEXP' })
   const ofToken = (more: object) => ({ tokenService: { ...tokenService, ...more } })

@@ -36,8 +36,7 @@ async function given(averba: Partial<AverbaOptions> = {}) {
   const metrics = createMetrics(world.averba, world.clock)
   /** The value of each sample, by its name with its labels. */
   const samplesOf = async () => {
-    const text = await metrics.scrape()
-    const found = text.matchAll(/^(averba_\w+(?:\{[^}]*\})?) (\S+)$/gm)
+    const found = (await metrics.scrape()).matchAll(/^(averba_\w+(?:\{[^}]*\})?) (\S+)$/gm)
     return new Map([...found].map(([, name = '', value = '']) => [name, Number(value)]))
   }
   return { world, metrics, lines: world.lines, samplesOf }
