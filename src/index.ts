@@ -7,6 +7,7 @@
 import { explainMissing } from './api/arguments.ts'
 import type { Averba, AverbaOptions } from './averba/averba.ts'
 import { asDenied } from './vocabulary/connection-errors.ts'
+import { checkKnownNames } from './vocabulary/names.ts'
 import { requireNode } from './vocabulary/node-version.ts'
 
 // The contracts' tables, with the contracts' own field names.
@@ -120,14 +121,22 @@ export { type CommandOptions, type Outcome, OutcomeError, type RecordOptions, va
 export type { PartKind, RecordKind } from './vocabulary/part-kinds.ts'
 export { isCnpj, isCpf, parseCnpj, parseCpf } from './vocabulary/tax-numbers.ts'
 
+/** The names of options, each of them. */
+type Names<O> = { readonly [K in keyof Required<O>]: true }
+
+const place = { store: true, pool: true, keyring: true } as const
+const opened = { ...place, rootKey: true, highWaterMark: true, clock: true, entropy: true } as const
+
 /**
- * Loads a function at its first call, so that importing the package takes little time. What Deno does not permit is an
- * error with a code.
+ * Loads a function at its first call, so that importing the package takes little time. It refuses options of other
+ * names. What Deno does not permit is an error with a code.
  */
 function lazily<A extends readonly unknown[], T>(
   load: () => Promise<(...args: A) => Promise<T> | T>,
+  names?: Names<A[0]>,
 ): (...args: A) => Promise<T> {
   return async (...args) => {
+    if (names) checkKnownNames(Object(args[0]), Object.keys(names), { noun: 'option' })
     try {
       const call = await load()
       return await explainMissing(call, call.name)(...args)
@@ -153,14 +162,20 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
  *
  * @throws {AverbaError} `INVALID_INPUT` when the folder is not empty, and as `openAverba`
  */
-export const exportBundle = lazily(async () => (await import('./operations/audit.ts')).exportBundle)
+export const exportBundle = lazily(async () => (await import('./operations/audit.ts')).exportBundle, {
+  ...opened,
+  ...{ dir: true, onProgress: true },
+})
 
 /**
  * Proves that an event is in a log, which may be in use: a C2SP tlog-proof file, up to a checkpoint that it signs now.
  *
  * @throws {AverbaError} `NOT_FOUND`, and as `openAverba`
  */
-export const proveRecorded = lazily(async () => (await import('./operations/audit.ts')).proveRecorded)
+export const proveRecorded = lazily(async () => (await import('./operations/audit.ts')).proveRecorded, {
+  ...opened,
+  event: true,
+})
 
 /**
  * Verifies a store, which may be in use, or an exported bundle, without writing to it: every signature, the root from
@@ -170,14 +185,19 @@ export const proveRecorded = lazily(async () => (await import('./operations/audi
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, and `KEYS_MISMATCH`
  * when the given root key does not open the keyring
  */
-export const verifyLog = lazily(async () => (await import('./operations/audit.ts')).verifyLog)
+export const verifyLog = lazily(async () => (await import('./operations/audit.ts')).verifyLog, {
+  ...place,
+  ...{ rootKey: true, highWaterMark: true, keys: true, witnesses: true, mark: true, onProgress: true, signal: true },
+})
 
 /**
  * Copies a store, which may be in use, into one file and checks it. The keyring is not in it: back it up separately.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
-export const backupStore = lazily(async () => (await import('./operations/backups.ts')).backupStore)
+export const backupStore = lazily(async () => (await import('./operations/backups.ts')).backupStore, {
+  ...{ store: true, to: true, onProgress: true },
+})
 
 /**
  * Restores a store from a backup, and checks it before it gets its name. Nothing is overwritten. Calls that were
@@ -191,7 +211,10 @@ export const backupStore = lazily(async () => (await import('./operations/backup
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `KEYS_MISSING`, `KEYS_MISMATCH`, `ROLLED_BACK`,
  * `STORE_UNSAFE`, `CORRUPT`
  */
-export const restoreStore = lazily(async () => (await import('./operations/backups.ts')).restoreStore)
+export const restoreStore = lazily(async () => (await import('./operations/backups.ts')).restoreStore, {
+  ...opened,
+  ...{ backup: true, keys: true, acceptRollback: true, onProgress: true },
+})
 
 /**
  * Lets a log continue where it was put back to an earlier state, such as by the backups of its server. It is checked
@@ -200,7 +223,10 @@ export const restoreStore = lazily(async () => (await import('./operations/backu
  * @throws {AverbaError} `NOT_FOUND`, `KEYS_MISSING`, `KEYS_MISMATCH`, `CORRUPT`; `STORE_BUSY` while an engine works
  * with it; and as `openAverba`
  */
-export const resumeStore = lazily(async () => (await import('./operations/backups.ts')).resumeStore)
+export const resumeStore = lazily(async () => (await import('./operations/backups.ts')).resumeStore, {
+  ...opened,
+  onProgress: true,
+})
 
 /**
  * Moves a log, such as from a file to a server: copies all of it with its keyring, proves that both have the same root,
@@ -211,14 +237,19 @@ export const resumeStore = lazily(async () => (await import('./operations/backup
  * @throws {AverbaError} `NOT_FOUND`; `STORE_BUSY` while an engine works with it; `INVALID_INPUT` when there is a log at
  * the new place; `KEYS_MISSING`, `KEYS_MISMATCH`, `CORRUPT`, and as `openAverba`
  */
-export const copyStore = lazily(async () => (await import('./operations/moves.ts')).copyStore)
+export const copyStore = lazily(async () => (await import('./operations/moves.ts')).copyStore, {
+  ...{ from: true, to: true, onProgress: true },
+})
 
 /**
  * Repeats every recorded decision of a log, which may be in use, and reports the first one that differs.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
-export const replayLog = lazily(async () => (await import('./operations/replay.ts')).replayLog)
+export const replayLog = lazily(async () => (await import('./operations/replay.ts')).replayLog, {
+  ...place,
+  ...{ until: true, against: true, onProgress: true },
+})
 
 /**
  * Moves a log to another root key: that of `newRootKey`, or without it one that its keyring file then holds. Nothing is
@@ -229,7 +260,10 @@ export const replayLog = lazily(async () => (await import('./operations/replay.t
  * @throws {AverbaError} `NOT_FOUND`, `KEYS_MISMATCH` when the new holder does not open what it wrapped, and as
  * `openAverba`
  */
-export const changeRootKey = lazily(async () => (await import('./operations/upkeep.ts')).changeRootKey)
+export const changeRootKey = lazily(async () => (await import('./operations/upkeep.ts')).changeRootKey, {
+  ...opened,
+  newRootKey: true,
+})
 
 /**
  * Diagnoses a store, which may be in use, without writing to it: its size and growth, pending calls and faults.
@@ -238,14 +272,20 @@ export const changeRootKey = lazily(async () => (await import('./operations/upke
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
-export const diagnoseStore = lazily(async () => (await import('./operations/upkeep.ts')).diagnoseStore)
+export const diagnoseStore = lazily(async () => (await import('./operations/upkeep.ts')).diagnoseStore, {
+  ...place,
+  ...{ rootKey: true, highWaterMark: true, isDeep: true, isOpening: true, onProgress: true, signal: true },
+})
 
 /**
  * Rebuilds views of a store, which may be in use, and reports how their rows differed.
  *
  * @throws {AverbaError} `NOT_FOUND`, `STORE_BUSY` when another process rebuilds the same view, and as `openAverba`
  */
-export const rebuildStore = lazily(async () => (await import('./operations/upkeep.ts')).rebuildStore)
+export const rebuildStore = lazily(async () => (await import('./operations/upkeep.ts')).rebuildStore, {
+  ...opened,
+  ...{ views: true, onProgress: true, signal: true, compare: true },
+})
 
 /**
  * Checks everything that a configuration needs, without opening or writing the log: options, secrets and certificates,
@@ -260,6 +300,11 @@ export const examine = lazily(async () => (await import('./api/health/examine.ts
  */
 export const serveReceivers = lazily(
   async () => (await import('./adapters/receiver/serve-receivers.ts')).serveReceivers,
+  {
+    ...{ receivers: true, certificate: true, certificates: true, host: true, port: true, headerBytesMax: true },
+    ...{ handshakeTimeoutMs: true, headersTimeoutMs: true, requestTimeoutMs: true, connectionsMax: true },
+    ...{ onTrouble: true, clock: true },
+  },
 )
 
 /**

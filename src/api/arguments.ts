@@ -2,6 +2,7 @@ import type { PageOptions } from '../pages/labels.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { toInstant } from '../vocabulary/instant.ts'
 import type { Actor, Basis, Instant } from '../vocabulary/message.ts'
+import { checkKnownNames } from '../vocabulary/names.ts'
 import { refusePersonalId } from '../vocabulary/tax-numbers.ts'
 
 const idMax = 200
@@ -71,7 +72,9 @@ export function checkBasis({ purpose, legalBasis }: Basis): void {
 }
 
 /** Checks the format and language of a report, and fills in the defaults. Throws `INVALID_INPUT`. */
-export function checkPageOptions({ format = 'json', language = 'pt-BR' }: PageOptions = {}) {
+export function checkPageOptions(page: PageOptions = {}) {
+  checkKnownNames(page, ['format', 'language', 'onProgress'], { noun: 'option' })
+  const { format = 'json', language = 'pt-BR' } = page
   const isKnown = ['json', 'html'].includes(format) && ['pt-BR', 'en'].includes(language)
   if (isKnown) return { format, language }
   throw new AverbaError('INVALID_INPUT', 'Cannot write the report: its format or its language is unknown', {
@@ -136,7 +139,10 @@ function checkClearText(text: unknown, what: string, max: number): asserts text 
 export function checkText(text: unknown, what: string, max: number): asserts text is string {
   if (typeof text === 'string' && text.trim() !== '' && text.length <= max && isStorable(text)) return
   const cannot = `Cannot use the ${what}: it must be a text of 1 to ${max} characters, not blank`
-  const hint = 'Without the character NUL and halves of surrogate pairs, which no server stores'
+  const hint =
+    typeof text === 'string' && !isStorable(text)
+      ? 'Without the character NUL and halves of surrogate pairs, which no server stores'
+      : 'It is missing, no text, blank, or too long'
   throw new AverbaError('INVALID_INPUT', cannot, { hint })
 }
 

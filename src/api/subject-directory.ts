@@ -6,8 +6,6 @@ import { checkKnownNames, streamOf } from '../vocabulary/names.ts'
 import { type Cpf, parseCpf } from '../vocabulary/tax-numbers.ts'
 import { checkText } from './arguments.ts'
 
-/** The selector of a record also selects its data subject. */
-const selectorNames = ['cpf', 'subject', 'id', 'ageMaxMs'] as const
 /** Far longer than an id of the service. */
 const recordIdMax = 500
 
@@ -24,7 +22,8 @@ export type SubjectSelector = { readonly cpf: string } | { readonly subject: Sub
 
 /**
  * Checks that a selector has either a CPF or a ref: both could name two persons. An `id` among its `members` is there.
- * If it may have more, it has no others, since a misspelled one would be ignored. Throws `INVALID_INPUT`.
+ * It has no others: a misspelled one would be ignored, and an id names less than what is done to a person. But where
+ * nothing besides an id is asked, it may be a whole record, as listed. Throws `INVALID_INPUT`.
  */
 export function checkSelector(selector: SubjectSelector, ...members: readonly string[]): void {
   // Untyped callers may pass anything.
@@ -32,8 +31,8 @@ export function checkSelector(selector: SubjectSelector, ...members: readonly st
   const object: { cpf?: unknown; subject?: unknown; id?: unknown } =
     typeof given === 'object' && given !== null ? given : {}
   const { cpf, subject, id } = object
-  if (members.some(each => each !== 'id'))
-    checkKnownNames(object, [...selectorNames, ...members], { noun: 'member', of: 'the selector' })
+  if (members.join() !== 'id')
+    checkKnownNames(object, ['cpf', 'subject', ...members], { noun: 'member', of: 'the selector' })
   if (members.includes('id')) checkText(id, "record's id", recordIdMax)
   if (cpf === undefined && subject === undefined) {
     const hint = 'Give { cpf }, or the ref of consents.enrol as { subject }'

@@ -75,7 +75,7 @@ function checkGivenMark(mark: string | undefined): void {
 
 /** What to verify, the file of a store or the folder of a bundle, and what is known about it from elsewhere. */
 export type VerifyLogOptions = LogPlace &
-  Omit<VerifyStoreOptions, 'views' | 'entropy' | 'indexKinds' | 'isMarkGiven' | 'keyring'> &
+  Omit<VerifyStoreOptions, 'views' | 'entropy' | 'indexKinds' | 'isMarkGiven' | 'keyring' | 'schemas' | 'tags'> &
   Pick<OpenedWith, 'highWaterMark'>
 
 function checkKeyLine(line: string): void {

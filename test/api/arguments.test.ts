@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Averba, AverbaError, drawCharts, valueOf } from '../../src/index.ts'
+import { type Averba, AverbaError, diagnoseStore, drawCharts, valueOf, verifyLog } from '../../src/index.ts'
 import { openWorld } from '../support/world.ts'
 
 // What JavaScript passes, and spread objects: the types do not see it.
@@ -12,6 +12,9 @@ test.each<[call: (averba: Averba, wrong: never) => Promise<unknown>, wrong: unkn
   [({ consents }, wrong) => consents.enrol(who, wrong), { syncEvery: 1 }, 'Unknown option "syncEvery"'],
   [({ consents }, wrong) => consents.enrol(wrong), { cpf: 25774435016 }, 'Cannot read the CPF', 'INVALID_CPF'],
   [({ consents }, wrong) => consents.list(wrong), { ...who, satus: 'ATIVO' }, 'Unknown member "satus"'],
+  // It is about one record, and not about all of the person.
+  [({ consents }, wrong) => consents.list(wrong), { ...who, id: 'x' }, 'Unknown member "id"'],
+  [({ subjects }, wrong) => subjects.erase(wrong, wrong), { ...who, id: 'x' }, 'Unknown member "id"'],
   [({ consents }, wrong) => consents.sync(wrong), { ...who, cpnj: '1' }, 'Unknown member "cpnj"'],
   [({ consents }, wrong) => consents.get(wrong), who, noId],
   [({ consents }, wrong) => consents.revoke(wrong), who, noId],
@@ -40,6 +43,9 @@ test.each<[call: (averba: Averba, wrong: never) => Promise<unknown>, wrong: unkn
   [async ({ log }, wrong) => log.read(wrong), { stream: 42 }, 'Cannot use the name of a stream'],
   [async ({ on }, wrong) => on(wrong, () => undefined), 'consent.revokd', 'Cannot listen: the type is unknown'],
   [({ health }, wrong) => health(wrong), { onli: [] }, 'Unknown option "onli"'],
+  [({ subjects }, wrong) => subjects.report(who as never, wrong), { formt: 'html' }, 'Unknown option "formt"'],
+  [(_, wrong) => verifyLog(wrong), { store: 'x', mrk: 'y' }, 'Unknown option "mrk"'],
+  [(_, wrong) => diagnoseStore(wrong), { store: 'x', deep: true }, 'Unknown option "deep"'],
   // What checks nothing would be ready.
   [({ health }, wrong) => health(wrong), { only: ['store', 'misspelt'] }, 'Cannot use the name of a check'],
 ])('what would be ignored is refused: %s %j', async (call, wrong, message, code = 'INVALID_INPUT') => {

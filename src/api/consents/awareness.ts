@@ -77,7 +77,7 @@ export function createAwareness(context: ApiContext): AwarenessArea {
   return {
     async list(filter) {
       checkAge(filter.ageMaxMs)
-      const subject = await subjects.find(filter, 'cnpj', 'vanished')
+      const subject = await subjects.find(filter, 'cnpj', 'vanished', 'ageMaxMs')
       const cnpj = filter.cnpj === undefined ? context.options.consentService?.cnpj : parseCnpj(filter.cnpj)
       const readAt = await readings.refresh(subject, filter.ageMaxMs, cnpj)
       const query = views.selectFrom('awareness').selectAll().where('subject', '=', subject).orderBy('awareness')

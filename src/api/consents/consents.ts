@@ -226,7 +226,7 @@ export function createConsents(context: ApiContext): Consents {
     ...createEnrolments(context),
     sync: readings.sync,
     async list(filter) {
-      const subject = await subjects.find(filter, 'status', 'cnpj', 'vanished')
+      const subject = await subjects.find(filter, 'status', 'cnpj', 'vanished', 'ageMaxMs')
       const { status } = filter
       if (status !== undefined) checkOneOf(status, consentStatuses, 'status')
       checkAge(filter.ageMaxMs)

@@ -40,7 +40,7 @@ export function createLogins(context: ApiContext): Logins {
   return {
     async state(selector) {
       checkAge(selector.ageMaxMs)
-      const subject = await subjects.find(selector)
+      const subject = await subjects.find(selector, 'ageMaxMs')
       let row = await findRow(subject)
       if (!row || selector.ageMaxMs === undefined || !context.isFresh(row.read_at, selector.ageMaxMs))
         row = valueOf(await readings.read({ subject }))

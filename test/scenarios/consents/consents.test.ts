@@ -32,7 +32,7 @@ test('a declined change leaves the consent as it was and returns the problem', a
   const { averba, which } = await givenConsent('PENDENTE', intercept)
   const problem = { status: 403, title: 'CPF *** sem permissão', detail: 'titular ***', code: 'TITULAR-01' }
   expect(await averba.consents.approve(which)).toMatchObject({ status: 'declined', problem })
-  const [held] = await averba.consents.list({ ...which, status: 'PENDENTE' })
+  const [held] = await averba.consents.list({ subject: which.subject, status: 'PENDENTE' })
   expect(held).toMatchObject({ id: which.id, knowledge: 'known' })
 })
 
@@ -69,16 +69,17 @@ test('an unlisted consent has vanished: it is not listed, cannot be approved, an
   const { averba, which, play } = await givenStory('ATIVO')
   const { consents } = averba
   await consents.get(which)
-  const [pending] = await consents.list({ ...which, status: 'PENDENTE' })
+  const { subject } = which
+  const [pending] = await consents.list({ subject, status: 'PENDENTE' })
   await play('lists empty')
-  expect(valueOf(await consents.sync(which))).toMatchObject({ read: 0, changed: 4 })
-  expect(await consents.list(which)).toEqual([])
-  expect(await consents.list({ ...which, vanished: true })).toHaveLength(4)
+  expect(valueOf(await consents.sync({ subject }))).toMatchObject({ read: 0, changed: 4 })
+  expect(await consents.list({ subject })).toEqual([])
+  expect(await consents.list({ subject, vanished: true })).toHaveLength(4)
   expect(await consents.get(which)).toMatchObject({ knowledge: 'vanished' })
   expect(await consents.get({ ...which, id: pending?.id ?? '' })).toBeUndefined()
   await refuses('REFUSED', consents.approve(which), { message: expect.stringContaining('no longer lists it') })
   await play('lists now')
-  expect(valueOf(await consents.sync(which))).toMatchObject({ read: 4, changed: 4 })
+  expect(valueOf(await consents.sync({ subject }))).toMatchObject({ read: 4, changed: 4 })
 })
 
 test('60 concurrent answers about one subject are all recorded', async () => {

@@ -79,10 +79,11 @@ test('a list with a record without id does not make any consent fresh', async ()
   const { averba, requests, which, world, play } = await givenStory('ATIVO')
   const { consents, figures } = averba
   const readAt = instant(world)
-  await consents.schedule(which, { syncEveryMs: 60 * minuteMs })
+  await consents.schedule({ subject: which.subject }, { syncEveryMs: 60 * minuteMs })
   await play('lists nameless, 2 min')
   const fresh = { ...which, ageMaxMs: minuteMs }
-  const listed = async () => new Set((await consents.list(fresh)).map(each => each.readAt))
+  const listed = async () =>
+    new Set((await consents.list({ subject: which.subject, ageMaxMs: minuteMs })).map(each => each.readAt))
   expect((await consents.standing(fresh)).reason).toBe('stale')
   const sent = requests.length
   expect(await listed()).toEqual(new Set([readAt]))

@@ -20,7 +20,7 @@ test('wherever the process dies, a consent is as at the service, and was changed
       result: { status: 'settled' },
       always: async (world, which) => {
         const before = await lastRead(world, which)
-        valueOf(await world.averba.consents.sync(which))
+        valueOf(await world.averba.consents.sync({ subject: which.subject }))
         const { status } = (await lastRead(world, which)) ?? {}
         expect(before).toMatchObject({ status, knowledge: 'known' })
         expect(world.requests.filter(isChange).length).toBeLessThanOrEqual(1)

@@ -30,7 +30,7 @@ test.each([
   expect(outcome).toMatchObject({ status: 'deferred', reason: expect.stringMatching(`^${code}: .* ${status}`) })
   for (let n = 0; n < 3; n++) {
     await passTime(world, 10 * minuteMs)
-    await averba.consents.sync(which)
+    await averba.consents.sync({ subject: which.subject })
   }
   expect(lines.filter(({ error }) => error === code)).toHaveLength(1)
   expect(await checkOf(averba, 'effects')).toMatchObject({ ok: false, detail: expect.stringContaining(code) })

@@ -193,7 +193,7 @@ test.each([
   const { averba, clock, validationService } = world
   expect(await ask('a')).toMatchObject({ status: 'deferred' })
   service.isEmpty = isEmpty
-  valueOf(await averba.consents.sync(consent))
+  valueOf(await averba.consents.sync({ cpf: consent.cpf }))
   service.isBusy = false
   clock.jump(days * 24 * hourMs)
   await passTime(world, 2 * hourMs)
