@@ -31,7 +31,7 @@ import { PostgresSchemas } from '../support/postgres-schemas.ts'
 import { run } from '../support/run-script.ts'
 import { folderInPackage, temporaryFolder } from '../support/temporary-folder.ts'
 import { consentServiceWith } from '../support/world.ts'
-import { aheadBy, openSession, withQuery } from './postgres-places.ts'
+import { aheadBy, openSession, poolWith, withQuery } from './postgres-places.ts'
 
 const postgres = await PostgresSchemas.start()
 afterAll(() => postgres.close())
@@ -253,7 +253,12 @@ test('a simulated world on a server crashes, restarts, and is the same again', a
 })
 
 test('a machine whose clock is wrong says so, and from half a minute on takes no new work', async () => {
-  const { averba } = await openOnServer({ clock: systemClock })
+  const store = postgres.newAddress()
+  let time = 'clock_timestamp()'
+  const pool = await poolWith(store, (client, asked) => {
+    return client.query({ ...asked, text: asked.text.replace('clock_timestamp()', time) })
+  })
+  const { averba } = await openOnServer({ clock: systemClock, store, pool })
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const followed: number[] = []
   averba.log.follow('mail', ['subject.enrolled'], async ({ position }) => void followed.push(position))
@@ -272,6 +277,12 @@ test('a machine whose clock is wrong says so, and from half a minute on takes no
   await averba.settle()
   expect(followed).toHaveLength(1)
   expect(valueOf(await averba.consents.sync({ subject })).read).toBe(4)
+  // That of the server was wrong for a moment. Nothing but commands is recorded then.
+  const enrol = () => averba.consents.enrol({ cpf: samples.cpf }).then(Boolean, error => error.code)
+  time = "clock_timestamp() - interval '40 s'"
+  await expect.poll(enrol).toBe('STORE_UNSAFE')
+  time = 'clock_timestamp()'
+  await expect.poll(enrol).toBe(true)
 })
 
 test('a role whose transactions are read-only by default verifies a log', async () => {

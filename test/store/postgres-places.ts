@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
-import type { PostgresClient } from '../../src/store/database/postgres-pool.ts'
+import type { PostgresClient, PostgresQuery } from '../../src/store/database/postgres-pool.ts'
 import { closeAtEnd } from '../support/close-at-end.ts'
 import { Place, type Through } from './conformance/place.ts'
 
@@ -25,6 +25,18 @@ export async function openSession(address: string) {
 export const withQuery = (client: PostgresClient, query: PostgresClient['query']): PostgresClient => ({
   ...{ query, on: client.on.bind(client), off: client.off.bind(client), release: client.release.bind(client) },
 })
+
+/** A pool of a host that does something else with some queries, until the test ends. */
+export async function poolWith(address: string, ask: (client: PostgresClient, asked: PostgresQuery) => Asking) {
+  const { pool, closePool } = await locatePostgres(address)
+  closeAtEnd({ close: closePool })
+  const connect = async () => {
+    const client = await pool.connect()
+    return withQuery(client, asked => ask(client, asked))
+  }
+  return { connect, options: { pipeline: true } }
+}
+type Asking = ReturnType<PostgresClient['query']>
 
 /** Sets the clock of this machine ahead while something is done. */
 export async function aheadBy<T>(ms: number, work: () => Promise<T>): Promise<T> {

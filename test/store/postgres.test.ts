@@ -26,7 +26,7 @@ import { append, counting, rowsOf } from './conformance/counting.ts'
 import { storeConformance } from './conformance/index.ts'
 import { Place, requesting, toStream } from './conformance/place.ts'
 import { checkAgainstModel } from './model-log.ts'
-import { aheadBy, openSession, placeAt, withQuery } from './postgres-places.ts'
+import { aheadBy, openSession, placeAt, poolWith, withQuery } from './postgres-places.ts'
 import { changeRequests } from './watched.ts'
 
 const postgres = await PostgresSchemas.start()
@@ -92,15 +92,12 @@ test('leases follow the time of the server: a machine whose clock is minutes ahe
 test('a process hears of what others commit, and again after it lost the connection for that', async () => {
   const { address, query } = await given()
   const located = await locatePostgres(address)
-  const { pool, closePool } = await locatePostgres(address)
-  closeAtEnd({ close: closePool })
   // Only what is heard wakes it: its looks at the heads fail.
-  const connect = async () => {
-    const client = await pool.connect()
-    const fail = () => Promise.reject(new Error('it may not look'))
-    return withQuery(client, asked => (asked.text.includes(' as mark from ') ? fail() : client.query(asked)))
+  const ask: Parameters<typeof poolWith>[1] = async (client, asked) => {
+    if (asked.text.includes(' as mark from ')) throw new Error('it may not look')
+    return client.query(asked)
   }
-  const hearing = await locatePostgres(address, { connect, options: { pipeline: true } })
+  const hearing = await locatePostgres(address, await poolWith(address, ask))
   const opened = [located, hearing].values()
   const place = new Place(() => openPostgres(opened.next().value ?? located))
   const [one, other] = [await place.open(), await place.open()]

@@ -47,7 +47,7 @@ function logChecks({ store, followers, clock, engine }: ApiContext): HealthCheck
   return {
     async store() {
       const last = await store.readLast()
-      const fault = store.clockFault(wrongClockMs)
+      const fault = await store.findClockFault(wrongClockMs)
       if (fault !== undefined) return { ok: false, detail: `it takes no new work: ${fault}: set both by NTP` }
       return { ok: last !== undefined, detail: `it holds ${last?.position ?? 0} events` }
     },
@@ -66,7 +66,7 @@ function logChecks({ store, followers, clock, engine }: ApiContext): HealthCheck
       }
     },
     async times() {
-      const fault = store.clockFault(clockFaultMs)
+      const fault = await store.findClockFault(clockFaultMs)
       if (fault !== undefined) return { ok: false, detail: `${fault}: set both by NTP` }
       const at = (await store.readLast())?.at ?? toInstant(clock.now())
       if (fromInstant(at) - clock.now() <= clockSkewMaxMs) return { ok: true, detail: 'no event is ahead of the clock' }

@@ -241,7 +241,7 @@ export class Followers<E extends EventMap = EventMap> {
    * clock of this one is wrong: what it records of a result would have that time.
    */
   async claim(name: string): Promise<Follower | undefined> {
-    if (this.#store.clockFault(wrongClockMs) !== undefined) return undefined
+    if ((await this.#store.findClockFault(wrongClockMs)) !== undefined) return undefined
     const claimed = await this.#store.followers.take(name)
     if (claimed) this.#claimed.add(name)
     return claimed

@@ -84,7 +84,7 @@ export class EffectClaimer {
   async #findClaimable(id: string): Promise<ClaimableEffect | undefined> {
     const { store, clock, performers } = this.#parts
     // By a wrong clock, calls are due that are not.
-    if (store.clockFault(wrongClockMs) !== undefined) return undefined
+    if ((await store.findClockFault(wrongClockMs)) !== undefined) return undefined
     const found = await store.findClaimable(id, clock.now())
     const performer = found && performers[found.pending.type]
     return performer && { ...found, performer }

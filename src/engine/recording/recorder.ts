@@ -67,7 +67,8 @@ export class Recorder {
   async record(createRequest: () => Promise<DecisionRequest>, options: RecordOptions): Promise<RecordedOrReceipt> {
     const kind = options.isCommand ? 'commands' : 'facts'
     // What we alone know is recorded all the same.
-    if (options.isCommand || options.isKeptElsewhere) this.#checkClock()
+    const mayRefuse = options.isCommand || options.isKeptElsewhere
+    if (mayRefuse && this.#store.clockFault(wrongClockMs) !== undefined) await this.#checkClock()
     const places = this.#semaphores[kind]
     const record = () => this.#record(createRequest, options)
     const work = options.isAnswer ? () => this.whenWritable(record) : record
@@ -84,8 +85,8 @@ export class Recorder {
   }
 
   /** The times of the log never go back: those of a clock far ahead would stay. */
-  #checkClock(): void {
-    const fault = this.#store.clockFault(wrongClockMs)
+  async #checkClock(): Promise<void> {
+    const fault = await this.#store.findClockFault(wrongClockMs)
     if (fault === undefined) return
     throw new AverbaError('STORE_UNSAFE', `Cannot record: ${fault}`, { hint: 'Set the clocks of both by NTP' })
   }
