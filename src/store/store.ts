@@ -1,5 +1,5 @@
 import { beganType } from '../proof/recorded-header.ts'
-import { monotonicClock } from '../runtime/clock.ts'
+import { monotonicClock, systemClock, waitAtMost } from '../runtime/clock.ts'
 import { yieldToEventLoop } from '../runtime/event-loop.ts'
 import { WakeSignal } from '../runtime/wake-signal.ts'
 import type { Keyring } from '../vault/keyring.ts'
@@ -74,6 +74,9 @@ import type { Append, Appended, Receipt } from './writing/append.ts'
 import { findReceipt } from './writing/found.ts'
 import { Writer, type WriterParts } from './writing/writer.ts'
 import type { RecentDigest } from './writing/writer-cache.ts'
+
+/** How long closing waits for what is recorded without it too, in real time: a server may not answer. */
+const closeMaxMs = 8_000
 
 /** The log, its ledger and its views in one database: an append changes all three in one durable transaction. */
 export class Store<E extends EventMap = EventMap> {
@@ -458,12 +461,16 @@ export class Store<E extends EventMap = EventMap> {
   async close(): Promise<void> {
     this.#closing.abort()
     this.leaseKeeper.close()
+    await waitAtMost(systemClock, closeMaxMs, this.#finish())
+    this.vault.forget()
+    await this.#connection.close()
+  }
+
+  async #finish(): Promise<void> {
     await this.#sweeping
     const size = await this.#checkpointer.close()
     const onFailed = (error: unknown) => this.#rebuildParts.onTrouble('the keyring could not be written', error)
     await this.vault.keyring.rememberReached(size).catch(onFailed)
-    this.vault.forget()
-    await this.#connection.close()
   }
 }
 

@@ -1,14 +1,19 @@
 import { spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, expect, test, vi } from 'vitest'
+import { openAverba } from '../../src/index.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { rows } from '../../src/store/database/connection.ts'
+import { PoolWatch } from '../../src/store/database/pool-watch.ts'
 import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
 import { PostgresConnection } from '../../src/store/database/postgres-connection.ts'
 import type { PostgresClient, PostgresQuery } from '../../src/store/database/postgres-pool.ts'
 import { openPostgresReading } from '../../src/store/database/postgres-reading.ts'
 import { closeAtEnd } from '../support/close-at-end.ts'
+import { CuttingProxy } from '../support/cutting-proxy.ts'
 import { PostgresServer, withSchema } from '../support/postgres-server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { appendOf } from './append-of.ts'
 import { aheadBy, openSession, placeAt, withQuery } from './postgres-places.ts'
 
@@ -158,4 +163,31 @@ test('a pool of a host that gives no connection is not waited for without end', 
   for (const open of [openPostgres, openPostgresReading])
     await expect(open(place)).rejects.toMatchObject({ code: 'STORE_BUSY' })
   sleeping.mockRestore()
+})
+
+test('a process closes in time when the server says nothing any more', async () => {
+  const proxy = closeAtEnd(await CuttingProxy.start(server.folder))
+  const keyring = join(temporaryFolder(), 'averba.keys')
+  const averba = await openAverba({ store: withSchema(proxy.url, 'silent'), keyring, schedules: false })
+  averba.log.follow('mail', ['subject.enrolled'], async () => undefined)
+  await averba.consents.enrol({ cpf: '52998224725' })
+  await averba.settle()
+  proxy.isSilent = true
+  const began = performance.now()
+  await averba.close()
+  expect(performance.now() - began).toBeLessThan(20_000)
+})
+
+test('a process that closes does not wait until it may listen', async () => {
+  const client = {
+    query: vi.fn(() => new Promise<never>(() => undefined)),
+    on: vi.fn(),
+    off: vi.fn(),
+    release: vi.fn(),
+  }
+  const log = { schema: 's', channel: 'c', writer: 'w', onWake: () => undefined }
+  const stop = PoolWatch.of({ connect: async () => client }).add(log)
+  await expect.poll(() => client.query.mock.calls).toEqual([[{ text: 'listen c', query_timeout: 2_000 }]])
+  stop()
+  await expect.poll(() => client.release.mock.calls).toEqual([[true]])
 })

@@ -16,6 +16,8 @@ export type Cut = 'before' | 'behind' | 'late'
  */
 export class CuttingProxy {
   cuts = 0
+  /** No answer passes. */
+  isSilent = false
   /** Decides for each commit whether the connection is cut there. */
   onCommit: () => Cut | undefined = () => undefined
   readonly #folder = temporaryFolder()
@@ -59,7 +61,7 @@ export class CuttingProxy {
       // The server works on: it notices that the client is gone when it answers.
       if (cut === 'behind') client.destroy()
     })
-    server.on('data', (data: Buffer) => client.write(data))
+    server.on('data', (data: Buffer) => this.isSilent || client.write(data))
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../runtime/clock.ts'
+import { type Clock, systemClock, waitAtMost } from '../../runtime/clock.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { WorkInProgress } from '../../runtime/work-in-progress.ts'
 import { type Follower, followsTypes } from '../../store/ledger/follower-table.ts'
@@ -50,6 +50,8 @@ const backoffMaxMs = 5 * 60_000
 /** How many events of other types a follower may skip before its position is saved. */
 const skippedMax = 100
 const closeWaitMs = 15_000
+/** How long it waits for the release of its leases, which expire by themselves. */
+const releaseMaxMs = 2_000
 const failedOrParked = ['a follower failed', 'a follower failed too often and is parked'] as const
 const cannotContinue = ['a follower cannot continue; it is tried again', ''] as const
 
@@ -174,7 +176,7 @@ export class Followers<E extends EventMap = EventMap> {
   }
 
   async #release(names: readonly string[]): Promise<void> {
-    await Promise.all(names.map(name => this.#releaseLease(name)))
+    await waitAtMost(systemClock, releaseMaxMs, Promise.all(names.map(name => this.#releaseLease(name))))
   }
 
   /** The followers that this process cannot continue, with the error. */

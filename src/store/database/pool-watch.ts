@@ -116,7 +116,8 @@ export class PoolWatch {
     try {
       if (signal.aborted) return
       this.#listening = client
-      await client.query({ text: [...this.#logs.keys()].map(({ channel }) => `listen ${channel}`).join('; ') })
+      const text = [...this.#logs.keys()].map(({ channel }) => `listen ${channel}`).join('; ')
+      await Promise.race([client.query({ text, query_timeout: answerMaxMs }), lost.promise])
       await lost.promise
     } finally {
       if (this.#listening === client) this.#listening = undefined

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { CompiledQuery } from 'kysely'
-import { systemClock, withinTime } from '../../runtime/clock.ts'
+import { cancelReason, systemClock, waitAtMost, withinTime } from '../../runtime/clock.ts'
 import { afterTurn } from '../../runtime/event-loop.ts'
 import { KeyedLock, Semaphore } from '../../runtime/locks.ts'
 import { AverbaError, closedError } from '../../vocabulary/errors.ts'
@@ -46,8 +46,8 @@ const beginnings = {
 const statementMaxMs = 30_000
 /** How often the server is asked what became of a commit whose answer was lost, until it says so. */
 const doubtPauseMs = 500
-/** How long a process that closes waits to remove its mark. */
-const forgetMaxMs = 2_000
+/** How long a process that closes waits to remove its mark, and for the end of its connections. */
+const [forgetMaxMs, endMaxMs] = [2_000, 2_000]
 
 /**
  * A schema of a PostgreSQL database. Write transactions exclude each other by the row lock of the log's head. Nothing
@@ -81,7 +81,7 @@ export class PostgresConnection implements Connection {
   #marks = 0
   /** The mark is being removed, or was: it says nothing of a commit any more. */
   #isForgotten = false
-  #isClosed = false
+  readonly #closed = new AbortController()
 
   /** @param schema a name that `quoteSchema` allows */
   constructor(pool: Pick<PostgresPool, 'connect' | 'options'>, schema: string, closePool: () => Promise<void>) {
@@ -256,9 +256,9 @@ export class PostgresConnection implements Connection {
   async close(): Promise<void> {
     if (this.#isClosed || this.#isForgotten) return
     if (this.#marks > 0) await this.#forgetMark()
-    this.#isClosed = true
+    this.#closed.abort(cancelReason)
     this.#stopWatching?.()
-    await this.#closePool()
+    await waitAtMost(systemClock, endMaxMs, this.#closePool())
   }
 
   /** Removes the row of this process. What fails here, or takes long, costs a row. */
@@ -268,10 +268,14 @@ export class PostgresConnection implements Connection {
     await withinTime(systemClock, forgetMaxMs, forget).catch(() => undefined)
   }
 
+  get #isClosed(): boolean {
+    return this.#closed.signal.aborted
+  }
+
   async #open(): Promise<PostgresSession> {
     if (this.#isClosed) throw closedError()
     try {
-      return new PostgresSession(await connect(this.#pool))
+      return new PostgresSession(await connect(this.#pool), undefined, this.#closed.signal)
     } catch (cause) {
       throw toAverbaError(this.#name, cause) ?? unreachableError(this.#name, cause)
     }

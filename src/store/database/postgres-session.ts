@@ -7,6 +7,8 @@ import { quoteSchema } from './schema.ts'
 
 /** How long a server may take for the answers to what is sent at once, each with its own limit: then it is lost. */
 const silentMaxMs = 60_000
+/** How long it may still take once the log is closed. */
+const closedMaxMs = 1_000
 
 const [rowsAtOnce, bytesAtOnce] = [256, 32 * 1024 ** 2]
 
@@ -20,17 +22,23 @@ interface AskedStatement {
 export class PostgresSession {
   readonly #client: PostgresClient
   readonly #waitMaxMs: number
+  readonly #closed: AbortSignal | undefined
   /** The first error: what follows in an aborted transaction only says that it is one. */
   #failure: unknown
   readonly #asked: AskedStatement[] = []
   /** Statements whose answers nobody has awaited. */
   #unanswered: Promise<unknown>[] = []
 
-  /** @param waitMaxMs how long to wait for an answer; 0 for as long as the pool allows */
-  constructor(client: PostgresClient, waitMaxMs = silentMaxMs) {
+  /**
+   * @param waitMaxMs how long to wait for an answer; 0 for as long as the pool allows
+   * @param closed aborts when the log is closed
+   */
+  constructor(client: PostgresClient, waitMaxMs = silentMaxMs, closed?: AbortSignal) {
     this.#client = client
     this.#waitMaxMs = waitMaxMs
+    this.#closed = closed
     client.on('error', this.#onError)
+    closed?.addEventListener('abort', this.#cut)
   }
 
   get failure(): unknown {
@@ -40,6 +48,9 @@ export class PostgresSession {
   readonly #onError = (error: Error) => {
     this.#failure ??= error
   }
+
+  /** The driver closes a connection with an answer that is late, and fails all that waits on it. */
+  readonly #cut = () => this.tell({ text: 'select 1', query_timeout: closedMaxMs })
 
   /** Sends a query without waiting for those before it. */
   send(query: PostgresQuery): ReturnType<PostgresClient['query']> {
@@ -147,6 +158,7 @@ export class PostgresSession {
 
   /** Gives the connection back. A broken one is closed. */
   end(isBroken: boolean): void {
+    this.#closed?.removeEventListener('abort', this.#cut)
     this.#client.off('error', this.#onError)
     this.#client.release(isBroken)
   }
