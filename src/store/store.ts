@@ -376,6 +376,16 @@ export class Store<E extends EventMap = EventMap> {
     return this.#connection.read(() => findClaimable(this.headers, id, this.#leasing.begin(now)))
   }
 
+  /** Names this process in what it holds. */
+  get owner(): string {
+    return this.#leasing.owner
+  }
+
+  /** Reports whether an attempt of this process is still the one under way. */
+  async holds(attempt: EffectAttempt): Promise<boolean> {
+    return (await this.#connection.read(() => heldUntil(attempt, this.owner))) !== undefined
+  }
+
   /** How long this process still holds an attempt, if it does. Extends the lease once a quarter of it has passed. */
   async extendLease(attempt: EffectAttempt): Promise<number | undefined> {
     const { owner, ms, lagMs } = this.#leasing
@@ -390,8 +400,7 @@ export class Store<E extends EventMap = EventMap> {
 
   /** Defers an effect after an attempt, without an event. Does nothing when another attempt has begun. */
   deferEffect(attempt: EffectAttempt, dueAt: number, reason: string): Promise<void> {
-    const now = toInstant(this.#options.clock.now())
-    return this.#connection.transact(() => deferEffect(attempt, toInstant(dueAt), reason, now))
+    return this.#connection.transact(() => deferEffect(attempt, toInstant(dueAt), reason, this.#leasing.begin()))
   }
 
   async canSettle(end: AttemptEnd): Promise<boolean> {

@@ -239,13 +239,14 @@ export class EffectRunner {
     dueAtMs: number | undefined,
     message: { type: string; data: { reason: string }; parts?: NonNullable<Fact['parts']> },
   ): Promise<boolean> {
+    const { store } = this.#parts
     const { id, attempts } = pending
     const { reason } = message.data
     let isOurs = false
     const createRequest = async (): Promise<DecisionRequest> => {
-      const now = await this.#parts.store.effect(id)
+      const now = await store.effect(id)
       // Another process took it meanwhile: its outcome counts, unless it only recorded `unknown`.
-      isOurs = now?.state === 'started' && now.attempts === attempts
+      isOurs = await store.holds(pending)
       if (now?.state === 'unknown' && undone) return { targets: [{ stream: pending.stream, message: undone(pending) }] }
       if (!isOurs) return { targets: [] }
       const moves = {
@@ -253,6 +254,7 @@ export class EffectRunner {
         to,
         from: ['started'],
         attempts,
+        owner: store.owner,
         ...(dueAtMs !== undefined && { dueAt: toInstant(dueAtMs) }),
         reason,
       } as const
@@ -280,7 +282,7 @@ export class EffectRunner {
         ? { ...routed, targets: [...routed.targets, misunderstood(pending, unread, fact.parts !== undefined)] }
         : routed
     }
-    const settles = { effect: pending.id, attempts: pending.attempts, as, reason }
+    const settles = { effect: pending.id, attempts: pending.attempts, owner: this.#parts.store.owner, as, reason }
     await this.#recorder.record(createRequest, { isAnswer: true, settles, about })
   }
 

@@ -14,16 +14,20 @@ export interface EffectMove {
   readonly from: readonly EffectState[]
   /** The attempts that it must have: a higher count means that another process has tried it. */
   readonly attempts: number
+  /** The process whose attempt it ends; absent when none is under way. */
+  readonly owner?: string
   /** When it is tried next. A parked one has none. */
   readonly dueAt?: Instant
   readonly reason: string
   readonly lease?: Lease
 }
 
-/** How an attempt at an effect ended. `attempts` counts the attempts up to it. */
+/** How an attempt of a process at an effect ended. `attempts` counts the attempts up to it. */
 export interface AttemptEnd {
   readonly effect: string
   readonly attempts: number
+  /** The process that made it; absent when none was made. */
+  readonly owner?: string
   readonly as: Settlement
   readonly reason: string
 }
@@ -58,14 +62,16 @@ export function movedRow(row: EffectRow, { to, dueAt, attempts, reason, lease }:
 }
 
 /** Reports whether an attempt can end an effect: no other attempt has begun since, or none knows what became of it. */
-export function canEnd(row: EffectRow | undefined, { attempts }: Pick<AttemptEnd, 'attempts'>): boolean {
-  return row?.is_open === 1 && (row.attempts === attempts || row.state === 'unknown')
+export function canEnd(row: EffectRow | undefined, { attempts, owner }: AttemptEnd): boolean {
+  if (row?.is_open !== 1) return false
+  // The number alone may be that of another attempt: an operator who releases a call lets them be counted anew.
+  return row.state === 'unknown' || (row.attempts === attempts && row.lease_owner === (owner ?? null))
 }
 
 /** Reports whether an effect still is in the state that a move requires. */
-export function canMove(row: EffectRow | undefined, { from, attempts, lease }: EffectMove): boolean {
+export function canMove(row: EffectRow | undefined, { from, attempts, owner, lease }: EffectMove): boolean {
   if (!row || !from.includes(row.state) || row.attempts !== attempts) return false
-  return lease === undefined || isClaimable(row, lease)
+  return lease ? isClaimable(row, lease) : row.lease_owner === (owner ?? null)
 }
 
 /**

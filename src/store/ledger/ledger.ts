@@ -233,11 +233,11 @@ export function* deferEffect(
   { id, attempts }: EffectAttempt,
   dueAt: Instant,
   reason: string,
-  now: Instant,
+  { owner, at }: Lease,
 ): Steps<void> {
-  const move = { effect: id, to: 'deferred', from: ['started'], attempts, dueAt, reason } as const
+  const move = { effect: id, to: 'deferred', from: ['started'], attempts, owner, dueAt, reason } as const
   const row = yield* findEffect(id)
-  if (row && canMove(row, move)) yield* writeEffects([movedRow(row, move, now)])
+  if (row && canMove(row, move)) yield* writeEffects([movedRow(row, move, at)])
 }
 
 /** Reads one effect. One with a damaged event has `isDamaged`. */

@@ -10,10 +10,13 @@ const requested = appendOf('token-a', 'none', [{ effects: requesting }])
 const due = Date.parse(at)
 
 /** An append that ends the effect of `requested`. */
-const ending = (as: 'settled' | 'unknown', attempts: number, stream = 'token-a', expect: number | 'any' = 'any') => ({
-  ...toStream(stream, expect),
-  settles: { effect, attempts, as, reason: '' },
-})
+const ending = (
+  { owner }: Store,
+  as: 'settled' | 'unknown',
+  attempts: number,
+  stream = 'token-a',
+  expect: number | 'any' = 'any',
+) => ({ ...toStream(stream, expect), settles: { effect, attempts, ...(attempts > 0 && { owner }), as, reason: '' } })
 
 export function effectConformance({ test, expect }: Harness, newPlace: () => Place): void {
   let now = due
@@ -30,9 +33,9 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
     expect(await store.claimEffect(effect, due)).toMatchObject({ wasStarted: false, pending: { attempts: 1 } })
     expect(await store.claimEffect(effect, due)).toBeUndefined()
     expect(await store.dueEffects(due)).toEqual([])
-    expect(await statusOf(store, ending('settled', 1, 'token-a', 1))).toBe('appended')
+    expect(await statusOf(store, ending(store, 'settled', 1, 'token-a', 1))).toBe('appended')
     expect(await store.effect(effect)).toMatchObject({ state: 'settled', settledAt: 3 })
-    expect(await statusOf(store, ending('settled', 1, 'token-a', 2))).toBe('conflict')
+    expect(await statusOf(store, ending(store, 'settled', 1, 'token-a', 2))).toBe('conflict')
   })
 
   onStore('due effects are listed in the order of their times', async store => {
@@ -71,7 +74,7 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
   ] as const)
     onStore(`an effect that ${how} keeps its first state`, async store => {
       await store.append(requested)
-      const both = [ending('settled', 0, 'token-b'), appendOf('subject-a', 'none', [{ cancels: [effect] }])]
+      const both = [ending(store, 'settled', 0, 'token-b'), appendOf('subject-a', 'none', [{ cancels: [effect] }])]
       const [one, other] = first === 'settled' ? both : both.toReversed()
       if (!one || !other) throw new TypeError('There are two')
       const winning = statusOf(store, one)
@@ -87,7 +90,7 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
     await store.append(requested)
     await store.claimEffect(effect, due)
     expect(await withdraw('subject-a')).toBe('conflict')
-    await store.append(ending('unknown', 1, 'token-b'))
+    await store.append(ending(store, 'unknown', 1, 'token-b'))
     expect(await withdraw('subject-a')).toBe('conflict')
     // It has no time, so no look for due calls comes across it.
     expect(await store.effect(effect)).toMatchObject({ state: 'unknown' })
@@ -106,10 +109,10 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
     now += 2_000
     expect(await store.claimEffect(effect, now)).toMatchObject({ wasStarted: true })
     // The earlier attempt ends nothing while the later one is under way, but may find out what became of it.
-    expect(await statusOf(store, ending('settled', 1))).toBe('conflict')
+    expect(await statusOf(store, ending(store, 'settled', 1))).toBe('conflict')
     expect(await store.effect(effect)).toMatchObject({ state: 'started' })
-    expect(await statusOf(store, ending('unknown', 2))).toBe('appended')
-    expect(await statusOf(store, ending('settled', 1))).toBe('appended')
+    expect(await statusOf(store, ending(store, 'unknown', 2))).toBe('appended')
+    expect(await statusOf(store, ending(store, 'settled', 1))).toBe('appended')
   })
 
   onStore('an attempt cannot defer an effect that it did not begin, or that has ended', async store => {
@@ -117,7 +120,7 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
     await store.deferEffect({ id: effect, attempts: 1 }, due + 1, 'not begun')
     expect(await store.effect(effect)).toMatchObject({ state: 'pending', reason: '' })
     await store.claimEffect(effect, due)
-    await store.append(ending('settled', 1))
+    await store.append(ending(store, 'settled', 1))
     await store.deferEffect({ id: effect, attempts: 1 }, due + 1, 'too late')
     expect(await store.effect(effect)).toMatchObject({ state: 'settled', reason: '' })
   })
