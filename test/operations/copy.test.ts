@@ -114,11 +114,18 @@ test('a log moves from a file to a server, with all that belongs to it, and ends
   await refuses('MOVED', openAverba(to))
 })
 
-test('an engine that is open elsewhere records nothing after the move', async () => {
+test('an engine that is open elsewhere records nothing after the move, calls no handler, and says so', async () => {
   const store = newLog()
   const running = await openAverba({ store, schedules: false })
   const to = { store: temporaryStore() }
   await copyStore({ from: { store }, to })
+  expect((await running.health({ only: ['writing'] })).checks).toMatchObject([
+    { ok: false, detail: expect.stringContaining('was moved') },
+  ])
+  const handler = vi.fn()
+  running.log.follow('mail', ['subject.enrolled'], handler)
+  await refuses('MOVED', running.settle())
+  expect(handler).not.toHaveBeenCalled()
   await refuses('MOVED', running.consents.enrol({ cpf: '11144477735' }))
   await running.close()
   expect(existsSync(`${to.store}.keys`)).toBe(true)

@@ -3,9 +3,10 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { followerName } from '../../vocabulary/names.ts'
-import { type Connection, first, rows, type Steps } from '../database/connection.ts'
+import { type Connection, first, rows, type Steps, together } from '../database/connection.ts'
 import { db, raiseFence, type Schema } from '../database/schema.ts'
 import { type PositionWindow, searchLog } from '../log/read.ts'
+import { checkNotMoved } from '../log/tail.ts'
 import { hostTimeOf, isLeaseOver, type Lease, type Leasing } from './lease.ts'
 
 /** How far a follower of the log has come, and how its last attempts went. */
@@ -148,9 +149,11 @@ export class FollowerTable {
     }, 'rows')
   }
 
+  /** Throws `MOVED` when the log goes on elsewhere, with its followers. */
   #change(update: ReturnType<typeof updateHeld>): Promise<boolean> {
     return this.#connection.transact(function* (): Steps<boolean> {
-      return (yield* first(update.returning('name'))) !== undefined
+      const [changed] = yield* together<unknown>([first(update.returning('name')), checkNotMoved()])
+      return changed !== undefined
     }, 'rows')
   }
 }
@@ -168,7 +171,7 @@ function isFree({ owner, now, latest }: Lease) {
 function* takeFollower(name: string, lease: Lease): Steps<Follower | undefined> {
   const { owner, until } = lease
   const insert = db.insertInto('follower').values({ name, position: 0, is_parked: 0, attempts: 0, reason: '' })
-  yield* rows(insert.onConflict(on => on.doNothing()))
+  yield* together<unknown>([rows(insert.onConflict(on => on.doNothing())), checkNotMoved()])
   const update = db.updateTable('follower').set({ lease_owner: owner, lease_until: until }).where('name', '=', name)
   const row = yield* first(update.where(isFree(lease)).returningAll())
   return row && toFollower(row, lease)

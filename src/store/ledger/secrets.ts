@@ -4,6 +4,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, isWithin } from '../../vocabulary/instant.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
+import { checkNotMoved } from '../log/tail.ts'
 import type { Lease, Leasing } from './lease.ts'
 
 /** Named leases for work that only one process of a file may do at a time, such as a login. */
@@ -49,6 +50,7 @@ export class Leases {
       throw failed.error
     const name = `trial-${lease.owner}`
     await this.#connection.transact(function* (): Steps<void> {
+      yield* checkNotMoved()
       yield* takeLease(name, lease)
       yield* releaseLease(name, lease)
     })
