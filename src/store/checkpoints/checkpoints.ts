@@ -195,12 +195,16 @@ export class Checkpointer {
   }
 
   async #writeMark(note: string): Promise<void> {
-    const { mark } = this.#parts
+    const { mark, connection } = this.#parts
+    if (!mark) return
     try {
       // Another process on the store may have written a later one.
-      const [kept, own] = [parseCheckpoint((await mark?.read()) ?? ''), parseCheckpoint(note)]
+      const [kept, own] = [parseCheckpoint((await mark.read()) ?? ''), parseCheckpoint(note)]
       if (kept && own && kept.origin === own.origin && kept.size >= own.size) return
-      await mark?.write(note)
+      await mark.write(note)
+      // A later one that was written meanwhile was replaced by this one.
+      const newest = await connection.read(readNewestCheckpoint)
+      if (newest && newest.note !== note) await this.#writeMark(newest.note)
     } catch (error) {
       // The log itself is complete; only rollback detection is weaker.
       this.#parts.onTrouble('the high-water mark could not be written', error)

@@ -100,19 +100,22 @@ test('the mark is written after 10,000 events or a minute, and is never ahead of
   expect(existsSync(`${path}.mark`)).toBe(false)
 })
 
-test('of two processes that write one mark, the later checkpoint stays', async () => {
+test.each(['read', 'write'])('of two processes that write one mark, the later checkpoint stays: %s', async slowly => {
   const store = temporaryStore()
   let kept: string | undefined
   let meanwhile: () => Promise<unknown> = async () => undefined
-  const write: HighWaterMark['write'] = async note => {
-    kept = note
-  }
-  const other = await openEngine({ store, receiver, highWaterMark: { read: async () => kept, write } })
-  const read = async () => {
-    await meanwhile()
-    return kept
-  }
-  const slow = await openEngine({ store, receiver, highWaterMark: { read, write } })
+  const markThat = (isSlow: (what: string) => boolean): HighWaterMark => ({
+    async read() {
+      if (isSlow('read')) await meanwhile()
+      return kept
+    },
+    async write(note) {
+      if (isSlow('write')) await meanwhile()
+      kept = note
+    },
+  })
+  const other = await openEngine({ store, receiver, highWaterMark: markThat(() => false) })
+  const slow = await openEngine({ store, receiver, highWaterMark: markThat(what => what === slowly) })
   await notify(slow, 1)
   let newest: string | undefined
   meanwhile = async () => {
