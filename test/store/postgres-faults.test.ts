@@ -59,12 +59,14 @@ test('a server that may lose commits is refused, and so is one that is not there
   expect(`${error.stack} ${error.cause.stack}`).not.toContain('palavra-secreta')
   const { query } = await openSession(server.url)
   await query('create role limited login; create schema locked')
+  await query("create database narrow encoding 'LATIN1' template template0 lc_collate 'C' lc_ctype 'C'")
   const as = (user: string) => server.url.replace('user=postgres', `user=${user}`)
   for (const [url, schema, why] of [
     [as('nobody'), 'refused', '28000'],
     [server.url.replace('/postgres?', '/nowhere?'), 'refused', ''],
     [as('limited'), 'locked', 'this user may not use it'],
     [server.url, 'x; drop', ''],
+    [server.url.replace('/postgres?', '/narrow?'), 'refused', 'LATIN1'],
   ] as const) {
     const misconfigured = { code: 'MISCONFIGURED', message: expect.stringContaining(why) }
     await expect(open(url, schema)).rejects.toMatchObject(misconfigured)

@@ -61,6 +61,7 @@ export async function openPostgres(place: PostgresPlace): Promise<PostgresConnec
   const { pool, schema, closePool } = place
   await withSession(place, async session => {
     await checkDurable(session)
+    await checkEncoding(session)
     await createSchema(session, schema)
     await checkApart(session, schema)
     await checkRight(session, schema)
@@ -127,6 +128,16 @@ async function checkDurable(session: PostgresSession): Promise<void> {
   if (off.length === 0) return
   throw new AverbaError('STORE_UNSAFE', `Cannot use PostgreSQL: ${off.join(' and ')} is off`, {
     hint: 'A power cut would lose what was acknowledged. Turn it on for this server, database or role',
+  })
+}
+
+/** A database of another encoding has no place for some letters of names, and none for the dash of a signature. */
+async function checkEncoding(session: PostgresSession): Promise<void> {
+  const { rows } = await session.send({ text: `select current_setting('server_encoding') as encoding` })
+  const { encoding } = rows[0] as { encoding: string } // The selected column.
+  if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return
+  throw new AverbaError('MISCONFIGURED', `Cannot use PostgreSQL: the encoding of the database is ${encoding}`, {
+    hint: "Use a database that was made with: create database … encoding 'UTF8' template template0",
   })
 }
 
