@@ -10,6 +10,7 @@ import { locatePostgres, openPostgres } from '../../src/store/database/postgres.
 import { PostgresConnection } from '../../src/store/database/postgres-connection.ts'
 import type { PostgresClient, PostgresQuery } from '../../src/store/database/postgres-pool.ts'
 import { openPostgresReading } from '../../src/store/database/postgres-reading.ts'
+import { endOfLog } from '../../src/store/log/read.ts'
 import { closeAtEnd } from '../support/close-at-end.ts'
 import { CuttingProxy } from '../support/cutting-proxy.ts'
 import { PostgresServer, withSchema } from '../support/postgres-server.ts'
@@ -156,6 +157,15 @@ test('what became of a commit is asked for as long as the server is away', async
   await aheadBy(60 * 60_000, () => expect.poll(() => state.tries).toBeGreaterThan(tries))
   state.isAway = false
   expect(await written).toEqual([{ fence: 3 }])
+})
+
+test('a reading whose connection is lost says so', async () => {
+  const address = newAddress()
+  await (await placeAt(address).open()).close()
+  const reading = await openPostgresReading(await locatePostgres(address))
+  await server.restart()
+  await expect(reading.read(endOfLog)).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  await reading.close()
 })
 
 test('a pool of a host that gives no connection is not waited for without end', async () => {

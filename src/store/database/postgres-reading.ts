@@ -88,7 +88,8 @@ class PostgresReading implements Reading {
     const reading = function* (): Steps<void> {
       found = { result: yield* steps() }
     }
-    const cause = await this.#session.run(attempt(reading))
+    // On a lost connection the savepoint fails too.
+    const cause = await this.#session.run(attempt(reading)).catch(error => this.#session.failure ?? error)
     if (cause === undefined && found) return found.result
     throw toAverbaError(this.name, cause) ?? cause
   }
