@@ -8,7 +8,6 @@ import { busy, holdingAnswer } from '../../support/answers.ts'
 import { isToken, isValidation, openValidating, validate } from '../../support/open-validating.ts'
 import { minuteMs, passTime } from '../../support/pass-time.ts'
 import { expectSound } from '../../support/sound-log.ts'
-import { standStill } from '../../support/stand-still.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine, openWorld, validationServiceWith } from '../../support/world.ts'
 
@@ -210,38 +209,3 @@ test('a caller waits for its call while another process performs it', async () =
   await settling
   expect(sent).toHaveLength(2)
 })
-
-test.each([
-  ['answer', () => new Response('[]')],
-  ['refusal', () => busy(5)],
-])(
-  'a late %s of an attempt that lost its lease does not end one that an operator let begin anew',
-  async (_, answer) => {
-    const [store, held]: [string, ((answer: Response) => void)[]] = [temporaryStore(), []]
-    const intercept = () => new Promise<Response>(resolve => held.push(resolve))
-    const { averba, clock, samples } = await openWorld({ averba: { store, schedules: false }, intercept })
-    const { averba: other } = await openWorld({ seed: 2, averba: { store, clock, schedules: false }, intercept })
-    const subject = await averba.consents.enrol({ cpf: samples.cpf })
-    const untilSent = (count: number) => expect.poll(() => held.length).toBe(count)
-    const goOn = standStill()
-    const { effect } = await averba.consents.sync({ subject }, { waitMs: 0 })
-    const settling = averba.settle()
-    await untilSent(1)
-    goOn()
-    await clock.advance(61_000)
-    const takingOver = other.settle()
-    await untilSent(2)
-    held[1]?.(busy(3_600))
-    await takingOver
-    await other.effects.retry(effect)
-    await clock.advance(120_000)
-    const trying = other.settle()
-    await untilSent(3)
-    held[0]?.(answer())
-    await settling
-    expect(await averba.effects.get(effect)).toMatchObject({ state: 'started', attempts: 1 })
-    held[2]?.(new Response('[]'))
-    await trying
-    expect(await averba.effects.get(effect)).toMatchObject({ state: 'settled', attempts: 1 })
-  },
-)
