@@ -107,16 +107,11 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
   },
   'the streams, signals and end of the process': {
     pattern: /\bconsole\.\w+\(|\bprocess\.(std(in|out|err)|exit|argv|on\(|once\()/,
-    allowed: {
-      'cli/main.ts': 'gives them to the commands',
-      'api/options.ts': 'a text that hosts run',
-    },
+    allowed: { 'cli/main.ts': 'gives them to the commands', 'api/options.ts': 'a text that hosts run' },
   },
   'the process that it runs in': {
     pattern: /\bprocess\.(pid|ppid|memoryUsage|cpuUsage)\b|\bhostname\(|\bnetworkInterfaces\(/,
-    allowed: {
-      'cli/main.ts': 'notices the end of npx',
-    },
+    allowed: { 'cli/main.ts': 'notices the end of npx' },
   },
 }
 

@@ -31,7 +31,7 @@ import { PostgresSchemas } from '../support/postgres-schemas.ts'
 import { run } from '../support/run-script.ts'
 import { folderInPackage, temporaryFolder } from '../support/temporary-folder.ts'
 import { consentServiceWith } from '../support/world.ts'
-import { aheadBy, openSession, poolWith, withQuery } from './postgres-places.ts'
+import { aheadBy, openSession, poolWith } from './postgres-places.ts'
 
 const postgres = await PostgresSchemas.start()
 afterAll(() => postgres.close())
@@ -100,7 +100,6 @@ test('the engine works on it with the least rights, reopens with its data and er
   await notify()
   await first.settle()
   expect(handled).toHaveLength(1)
-
   await first.close()
   const averba = await open()
   const consents = await averba.views.selectFrom('consents').select('status').execute()
@@ -114,7 +113,6 @@ test('the engine works on it with the least rights, reopens with its data and er
   expect(positions).toEqual(positions.map((_, i) => i + 1))
   expect((await averba.figures()).position).toBe(positions.length)
   await averba.close()
-
   const { query } = await openSession(addresses.process)
   // As `unfollow` does.
   expect(await query("delete from follower where name = 'nobody'")).toEqual([])
@@ -158,7 +156,6 @@ test('the auditor gets from a server what a file gives: a verdict, a bundle, pro
   await averba.subjects.erase({ subject: gone }, erasure)
   await averba.settle()
   const mark = await averba.audit.checkpoint()
-
   // While the engine runs.
   const verdict = await averba.audit.verify({ mark })
   expect(verdict).toMatchObject({ level: 'held', faults: [] })
@@ -170,7 +167,6 @@ test('the auditor gets from a server what a file gives: a verdict, a bundle, pro
   expect(replayed).toMatchObject({ position: events, otherVersions: 0 })
   expect(replayed).not.toHaveProperty('divergence')
   await averba.close()
-
   expect(await verifyLog(log)).toMatchObject({ level: 'self-consistent', events, faults: [] })
   expect(await proveRecorded({ ...log, event: 2 })).toContain('c2sp.org/tlog-proof@v1')
   expect((await rebuildStore(log)).map(each => each.differences)).toEqual(views.map(() => 0))
@@ -222,7 +218,6 @@ test('a log that its server put back is refused by its mark, and continues with 
   await later.close()
   await run(table => `truncate ${table}; insert into ${table} table public.${schema}_${table}`)
   await run(table => `drop table public.${schema}_${table}`)
-
   const opening = openAverba({ ...options, highWaterMark })
   await expect(opening).rejects.toMatchObject({ code: 'ROLLED_BACK', hint: expect.stringContaining('averba resume') })
   const { problems } = await diagnoseStore({ ...log, highWaterMark })
@@ -320,7 +315,6 @@ test('an item is marked as done in a transaction of the host: once, and not when
   await one.query('commit')
   expect(await second).toBe(false)
   await other.query('commit')
-
   const refused = { code: 'INVALID_INPUT', hint: expect.stringContaining('in the database in which the log is') }
   const stranger = await openSession(postgres.url.replace('/postgres?', '/template1?'))
   await stranger.query('begin')
@@ -396,25 +390,23 @@ test('a process with an older copy of the keyring says so, also before it record
 /** Opens an engine with a pool of the host, whose server can go away. */
 async function openGoingAway(more: Partial<AverbaOptions> = {}) {
   const store = postgres.newAddress()
-  const { pool, closePool } = await locatePostgres(store)
-  closeAtEnd({ close: closePool })
   const server = { isAway: false, isSilent: false, isCutAtCommit: false, connections: 0, lost: [] as number[] }
   const reset = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+  const marked = new WeakSet<object>()
+  const pool = await poolWith(store, async (client, asked) => {
+    const answer = await client.query(asked)
+    if (asked.text.includes('insert into writer')) marked.add(client)
+    if (asked.text !== 'commit' || !marked.delete(client) || !server.isCutAtCommit) return answer
+    server.isAway = true
+    throw reset
+  })
   const connect = async () => {
     if (server.isSilent) return new Promise<never>(() => undefined)
     server.connections += 1
     if (server.isAway || server.lost.includes(server.connections)) throw reset
-    const client = await pool.connect()
-    let isMarked = false
-    return withQuery(client, async asked => {
-      const answer = await client.query(asked)
-      isMarked ||= asked.text.includes('insert into writer')
-      if (!server.isCutAtCommit || !isMarked || asked.text !== 'commit') return answer
-      server.isAway = true
-      throw reset
-    })
+    return pool.connect()
   }
-  const world = await openOnServer({ store, pool: { options: { pipeline: true }, connect }, ...more })
+  const world = await openOnServer({ store, pool: { ...pool, connect }, ...more })
   const untilWaiting = () => expect.poll(() => world.told.join()).toContain('waits until the store can be written')
   return { ...world, server, untilWaiting }
 }

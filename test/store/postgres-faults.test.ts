@@ -3,12 +3,10 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, expect, test, vi } from 'vitest'
 import { openAverba } from '../../src/index.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
 import { rows } from '../../src/store/database/connection.ts'
 import { PoolWatch } from '../../src/store/database/pool-watch.ts'
 import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
 import { PostgresConnection } from '../../src/store/database/postgres-connection.ts'
-import type { PostgresClient, PostgresQuery } from '../../src/store/database/postgres-pool.ts'
 import { openPostgresReading } from '../../src/store/database/postgres-reading.ts'
 import { endOfLog } from '../../src/store/log/read.ts'
 import { closeAtEnd } from '../support/close-at-end.ts'
@@ -16,7 +14,7 @@ import { CuttingProxy } from '../support/cutting-proxy.ts'
 import { PostgresServer, withSchema } from '../support/postgres-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { appendOf } from './append-of.ts'
-import { aheadBy, openSession, placeAt, withQuery } from './postgres-places.ts'
+import { aheadBy, openSession, placeAt, poolWith } from './postgres-places.ts'
 
 const server = await PostgresServer.start()
 afterAll(() => server.close())
@@ -24,7 +22,9 @@ let schemas = 0
 const newAddress = () => withSchema(server.url, `faults_${++schemas}`)
 
 test('nothing acknowledged is lost when the server crashes, and the log goes on when it is back', async () => {
-  const store = await placeAt(newAddress()).open()
+  const address = newAddress()
+  const store = await placeAt(address).open()
+  const reading = await openPostgresReading(await locatePostgres(address))
   const acknowledged: string[] = []
   let isBack = false
   const appending = (async () => {
@@ -42,6 +42,8 @@ test('nothing acknowledged is lost when the server crashes, and the log goes on 
   await store.append(appendOf('bench-first', 'none'))
   await server.restart('SIGQUIT')
   isBack = true
+  await expect(reading.read(endOfLog)).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  await reading.close()
   await appending
   const streams = (await store.read({ after: 1, limit: 10_000 })).map(({ stream }) => stream)
   expect(streams).toEqual(expect.arrayContaining(acknowledged))
@@ -117,24 +119,21 @@ async function givenLostAnswer(then: 'isLocked' | 'isAway') {
   const address = newAddress()
   await (await placeAt(address).open()).close()
   const other = await openSession(address)
-  const { pool, schema, closePool } = await locatePostgres(address)
-  closeAtEnd({ close: closePool })
   const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
   const state = { isLost: false, isAway: false, tries: 0 }
-  const query = async (client: PostgresClient, asked: PostgresQuery) => {
+  const pool = await poolWith(address, async (client, asked) => {
     const answer = await client.query(asked)
     if (!state.isLost || asked.text !== 'commit') return answer
     if (then === 'isLocked') await other.query('begin; select 1 from head for update')
     Object.assign(state, { isLost: false, isAway: then === 'isAway' })
     throw reset
-  }
+  })
   const connect = async () => {
     state.tries += 1
     if (state.isAway) throw reset
-    const client = await pool.connect()
-    return withQuery(client, asked => query(client, asked))
+    return pool.connect()
   }
-  const connection = new PostgresConnection({ options: { pipeline: true }, connect }, schema, async () => undefined)
+  const connection = new PostgresConnection({ ...pool, connect }, other.schema, async () => undefined)
   const write = () => rows({ sql: 'update head set fence = fence + 1 returning fence', parameters: [] })
   // The first one reads afterwards whether there is a head.
   for (let n = 0; n < 2; n++) await connection.transact(write)
@@ -159,24 +158,6 @@ test('what became of a commit is asked for as long as the server is away', async
   expect(await written).toEqual([{ fence: 3 }])
 })
 
-test('a reading whose connection is lost says so', async () => {
-  const address = newAddress()
-  await (await placeAt(address).open()).close()
-  const reading = await openPostgresReading(await locatePostgres(address))
-  await server.restart()
-  await expect(reading.read(endOfLog)).rejects.toMatchObject({ code: 'STORE_BUSY' })
-  await reading.close()
-})
-
-test('a pool of a host that gives no connection is not waited for without end', async () => {
-  const never = { connect: () => new Promise<never>(() => undefined), options: { pipeline: true } }
-  const place = await locatePostgres('postgres:?schema=waiting', never)
-  const sleeping = vi.spyOn(systemClock, 'sleep').mockResolvedValue()
-  for (const open of [openPostgres, openPostgresReading])
-    await expect(open(place)).rejects.toMatchObject({ code: 'STORE_BUSY' })
-  sleeping.mockRestore()
-})
-
 test('a process closes in time when the server says nothing any more', async () => {
   const proxy = closeAtEnd(await CuttingProxy.start(server.folder))
   const keyring = join(temporaryFolder(), 'averba.keys')
@@ -191,15 +172,10 @@ test('a process closes in time when the server says nothing any more', async () 
 })
 
 test('a process that closes does not wait until it may listen', async () => {
-  const client = {
-    query: vi.fn(() => new Promise<never>(() => undefined)),
-    on: vi.fn(),
-    off: vi.fn(),
-    release: vi.fn(),
-  }
-  const log = { schema: 's', channel: 'c', writer: 'w', onWake: () => undefined }
-  const stop = PoolWatch.of({ connect: async () => client }).add(log)
-  await expect.poll(() => client.query.mock.calls).toEqual([[{ text: 'listen c', query_timeout: 2_000 }]])
+  const [query, release] = [vi.fn(() => new Promise<never>(() => undefined)), vi.fn()]
+  const watch = PoolWatch.of({ connect: async () => ({ query, release, on: vi.fn(), off: vi.fn() }) })
+  const stop = watch.add({ schema: 's', channel: 'c', writer: 'w', onWake: () => undefined })
+  await expect.poll(() => query.mock.calls).toEqual([[{ text: 'listen c', query_timeout: 2_000 }]])
   stop()
-  await expect.poll(() => client.release.mock.calls).toEqual([[true]])
+  await expect.poll(() => release.mock.calls).toEqual([[true]])
 })

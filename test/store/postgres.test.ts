@@ -4,15 +4,12 @@ import pg from 'pg'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
-import { type Connection, type DatabaseRequest, first, withChanges } from '../../src/store/database/connection.ts'
+import { type DatabaseRequest, first, withChanges } from '../../src/store/database/connection.ts'
 import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
-import type { PostgresQuery } from '../../src/store/database/postgres-pool.ts'
 import { openPostgresReading } from '../../src/store/database/postgres-reading.ts'
 import { PostgresSession } from '../../src/store/database/postgres-session.ts'
 import { checkIdle } from '../../src/store/files/copy-log.ts'
 import { markDone } from '../../src/store/ledger/done-items.ts'
-import { Leasing } from '../../src/store/ledger/lease.ts'
-import { LeaseKeeper } from '../../src/store/ledger/lease-keeper.ts'
 import { endOfLog } from '../../src/store/log/read.ts'
 import { keyringPlace } from '../../src/store/opening.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -264,46 +261,26 @@ test('followers and leases do not wait for the lock of the log, and a renewal do
   const follower = await followers.take('mail')
   expect(follower && (await followers.move(follower, 1))).toBe(true)
   await followers.release('mail')
-  expect(await secrets.leases.take('login')).toBeDefined()
+  await secrets.leases.take('login')
   await secrets.leases.release('login')
+  for (const take of [secrets.leases.take('login'), followers.take('crm')]) expect(await take).toBeDefined()
+  const { promise: working, resolve: end } = Promise.withResolvers<void>()
+  const readEnds = () => query("select until from lease union all select lease_until from follower where name = 'crm'")
+  requests.length = 0
+  // A call waits for the lock, and holds up no other.
+  for (const held of [{ lease: 'login' }, { follower: 'crm' }, { effect: { id: 'token-a/1/0', attempts: 1 } }]) {
+    const before = await readEnds()
+    void store.leaseKeeper.keep(held, () => working)
+    await clock.advance(20_000)
+    await expect.poll(readEnds).not.toEqual(before)
+    // A renewal that awaits nothing could reach the server whole, long after its connection was lost.
+    if ('lease' in held) expect(requests.map(request => 'forEach' in request)).toEqual([false, true])
+  }
+  end()
   // It waited meanwhile.
   expect(await store.lastVersion('bench-a')).toBe(0)
   await query('commit')
   expect(await appending).toMatchObject({ status: 'appended' })
-
-  expect(await secrets.leases.take('login')).toBeDefined()
-  const readEnd = () => query('select until from lease')
-  const before = await readEnd()
-  requests.length = 0
-  const { promise: working, resolve: end } = Promise.withResolvers<void>()
-  const kept = store.leaseKeeper.keep({ lease: 'login' }, () => working)
-  await clock.advance(20_000)
-  await expect.poll(readEnd).not.toEqual(before)
-  // A renewal that awaits nothing could reach the server whole, long after its connection was lost.
-  expect(requests.map(request => 'forEach' in request)).toEqual([false, true])
-  end()
-  await kept
-})
-
-test('leases of followers do not wait for the lock of the log', async () => {
-  const asked: (string | undefined)[] = []
-  const transact = (_: unknown, locks?: string) => {
-    asked.push(locks)
-    // Somebody else has the lock of the log.
-    return locks === 'rows' ? Promise.resolve() : new Promise<never>(() => undefined)
-  }
-  const connection = { transact } as unknown as Connection // All it uses.
-  const clock = new VirtualClock()
-  const keeper = new LeaseKeeper(connection, clock, new Leasing('a', clock, connection))
-  const { promise: working, resolve: end } = Promise.withResolvers<void>()
-  const following = keeper.keep({ follower: 'crm' }, () => working)
-  await clock.advance(20_000)
-  expect(asked).toEqual(['rows'])
-  const calling = keeper.keep({ effect: { position: 1, n: 0, attempts: 1 } as never }, () => working)
-  for (let renewals = 0; renewals < 3; renewals++) await clock.advance(20_000)
-  expect(asked.slice(1).sort()).toEqual(['rows', 'rows', 'rows', undefined])
-  end()
-  await Promise.all([following, calling])
 })
 
 test('a process records nothing more once the server was replaced by one that lacks an event', async () => {
@@ -395,18 +372,13 @@ test('a follower that another process resumes is seen where nothing is heard', a
 test('a log is read while a rebuild puts a table in place', async () => {
   const { address, place, query } = await given()
   await place.open()
-  const { pool, schema, closePool } = await locatePostgres(address)
   await query('create table counted_next (n integer)')
-  const connect = async () => {
-    const client = await pool.connect()
-    return withQuery(client, async (asked: PostgresQuery) => {
-      const answer = await client.query(asked)
-      if (asked.text.includes('has_table_privilege')) await query('drop table counted_next')
-      return answer
-    })
-  }
-  const reading = await openPostgresReading({ pool: { connect }, schema, closePool })
-  await reading.close()
+  const pool = await poolWith(address, async (client, asked) => {
+    const answer = await client.query(asked)
+    if (asked.text.includes('has_table_privilege')) await query('drop table counted_next')
+    return answer
+  })
+  await (await openPostgresReading(await locatePostgres(address, pool))).close()
 })
 
 test('a reading of a text that no server stores fails alone', async () => {

@@ -24,10 +24,7 @@ export interface ReportedWorld {
 export async function createReportedWorld(store?: string): Promise<ReportedWorld> {
   const world = await openWorld({
     ...(store !== undefined && { store }),
-    averba: {
-      actor: { kind: 'system', ref: 'loja' },
-      subscriptions: [{ evento, chaveSecreta: 'chave-secreta-um' }],
-    },
+    averba: { actor: { kind: 'system', ref: 'loja' }, subscriptions: [{ evento, chaveSecreta: 'chave-secreta-um' }] },
   })
   const { averba, clock, consentService, portal, samples } = world
   const { consents, validations } = averba

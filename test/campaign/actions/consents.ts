@@ -6,10 +6,7 @@ import { acknowledged } from './acknowledging.ts'
 const basis = { purpose: 'campanha', legalBasis: 'LGPD art. 7, I' } as const
 
 /** The status changes that a data subject can make at the service (contract). */
-const statusTable: Readonly<Record<string, readonly string[]>> = {
-  PENDENTE: ['ATIVO', 'NEGADO'],
-  ATIVO: ['REVOGADO'],
-}
+const statusTable: Readonly<Record<string, readonly string[]>> = { PENDENTE: ['ATIVO', 'NEGADO'], ATIVO: ['REVOGADO'] }
 
 export const consentDeeds = {
   async enrol(simulated, { id, person, everyHours }) {

@@ -113,10 +113,8 @@ test('a reading whose answer cannot be recorded under a damaged key is postponed
   const filter = { day: '2026-11-20', recover: true }
   await first.clock.finish(first.averba.subscriptions.failures(filter))
   await first.close()
-
   const damage = "update owner_key set commitment = zeroblob(32) where owner like 'subscription-%'"
   expect(useDatabase(store, database => database.prepare(damage).run().changes)).toBe(1)
-
   const world = await openWorld({ ...options, seed: 2 })
   records = 3
   answer.mockClear()

@@ -13,7 +13,6 @@ test('a command resolves with one of five outcomes, and valueOf returns the valu
   const unawaited = expect.objectContaining({ hint: 'Await a promise of one first: valueOf(await promise)' })
   expect(() => valueOf(settled as never)).toThrow(unawaited)
   expect(valueOf(await settled)).toMatchObject({ read: 4 })
-
   const pending = await sync({ waitMs: 0 })
   await expect.poll(async () => (await averba.effects.get(pending.effect))?.state).toBe('settled')
   await faults.add({ kind: 'status', service: 'consentService', status: 403, times: 1 })

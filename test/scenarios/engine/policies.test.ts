@@ -45,11 +45,9 @@ test.each(settings)('the engine works under every setting: %j', async policies =
   valueOf(await averba.consents.sync({ subject }))
   const now = (await averba.consents.list({ subject })).find(({ id }) => id === which.id)
   expect(now).toMatchObject({ status: 'REVOGADO', knowledge: 'known', dataHora: '2026-11-20T12:00:00.000Z' })
-
   valueOf(await validate(averba, 'a'))
   await clock.advance(hourMs)
   valueOf(await validate(averba, 'b'))
-
   await applyPlan(averba)
   expect(await deliver(world, { a: 1 })).toMatchObject([{ isDelivered: true }])
   await deliver(world, tooLong)
@@ -57,7 +55,6 @@ test.each(settings)('the engine works under every setting: %j', async policies =
   await clock.advance(31 * 24 * hourMs)
   await averba.subscriptions.plan()
   expect((await averba.subscriptions.list({ inactive: true }))[0]).toMatchObject({ deletedBy: 'portal' })
-
   const open = (await averba.effects.list()).filter(({ state }) => state !== 'settled' && state !== 'declined')
   expect(open).toEqual([])
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)

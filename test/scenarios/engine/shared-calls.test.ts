@@ -150,7 +150,6 @@ test('a late report that nothing was done ends the doubt, unless a person did, a
   // The invoice may say otherwise.
   await other.validations.resolve('p1', { charged: true })
   expect(await shown()).toMatchObject({ resolved: { charged: true } })
-
   const resolved = await givenLateAnswer(() => busy())
   await resolved.other.validations.resolve('p1', { charged: true })
   expect(await resolved.come()).toMatchObject({ status: 'declined', problem: { code: 'CHARGED_WITHOUT_RESULT' } })

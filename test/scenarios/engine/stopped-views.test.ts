@@ -155,13 +155,11 @@ test('validations, subscriptions and logins are read from the log while their vi
     expect(await validate(averba, 'v-1')).toMatchObject({ status: 'settled', replayed, value })
   expect(await averba.validations.get('v-1')).toMatchObject({ state: 'answered' })
   await expect(Array.fromAsync(averba.validations.list())).rejects.toMatchObject({ code: 'VIEW_STOPPED' })
-
   breakView(store, 'subscriptions')
   const applied = await averba.subscriptions.apply(await averba.subscriptions.plan())
   expect(applied).toMatchObject([{ status: 'settled', value: { evento, state: 'active' } }])
   expect(await averba.subscriptions.list()).toMatchObject([{ evento, state: 'active' }])
   expect((await averba.subscriptions.plan()).changes).toMatchObject([{ evento, action: 'leave' }])
-
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   breakView(store, 'logins')
   const read = await averba.logins.state({ subject })

@@ -34,7 +34,6 @@ test('a call in progress at closing is unknown for the next process that has the
   const { world } = await givenServiceThatHangs(store, ({ averba }) => validate(averba, 'v1', { waitMs: 0 }))
   await validate(world.averba, 'v2', { waitMs: 0 })
   await world.clock.finish(world.averba.close())
-
   const next = await openWorld({ seed: 2, averba: { store } })
   const { averba, clock } = next
   expect((await averba.effects.list()).map(each => `${each.type} ${each.state}`)).toEqual([

@@ -249,10 +249,7 @@ test('nothing that could be a secret is kept of an unreadable row', async () => 
     [{ chaveSecreta: secret }],
     secret,
   ]
-  const { averba } = await openWorld({
-    averba: { subscriptions },
-    intercept: listing(() => rows),
-  })
+  const { averba } = await openWorld({ averba: { subscriptions }, intercept: listing(() => rows) })
   expect((await averba.subscriptions.plan()).unreadable).toEqual([7, null, null])
   const asking = { actor: { kind: 'person', ref: 'a' }, purpose: 'auditoria' } as const
   const [listed] = await eventsOf({ averba }, 'portal.listed')

@@ -15,9 +15,7 @@ const fault = (code: string) =>
 async function givenAnswer(status: number, body: string) {
   const state = { isMended: false }
   const answer = vi.fn(() => new Response(body, { status }))
-  const world = await openWorld({
-    intercept: answering(request => isToken(request) && !state.isMended, answer),
-  })
+  const world = await openWorld({ intercept: answering(request => isToken(request) && !state.isMended, answer) })
   const { averba } = world
   const asked = () => answer.mock.calls.length
   const check = () => checkOf(averba, 'token')

@@ -22,7 +22,6 @@ test('a record of several owners is disclosed with a key per owner, for the part
     { name: 'school', owner: 'subject-a', value: 'IDA' },
   ]
   expect(await verifyDisclosure(text, [key])).toMatchObject({ isProven: true, opened: all })
-
   const disclosed = JSON.parse(text)
   const [a, b] = disclosed.keys
   expect(disclosed.keys).toHaveLength(2)

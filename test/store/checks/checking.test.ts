@@ -202,11 +202,9 @@ test('a mark that keeps the log from opening is reported; a damaged one does not
   const mark = readFileSync(`${store}.mark`)
   const expectRefusal = (hint: string) =>
     expect(openAverba({ store })).rejects.toMatchObject({ code: 'ROLLED_BACK', hint: expect.stringContaining(hint) })
-
   writeFileSync(`${store}.mark`, 'x')
   expect(await problemsOf(store)).toEqual([expect.stringMatching(/^mark: .*its high-water mark is damaged/)])
   await expectRefusal('averba verify')
-
   writeFileSync(`${store}.mark`, mark)
   for (const end of ['-wal', '-shm']) rmSync(store + end, { force: true })
   copyFileSync(backup, store)

@@ -33,7 +33,6 @@ export function keptConformance({ test, expect }: Harness, newPlace: () => Place
     const [root, all] = [await store.database.read(treeRoot), await store.read({ limit: many + 10 })]
     const { note } = await store.checkpoint()
     await store.close()
-
     const again = await place.open()
     expect(await again.read({ limit: many + 10 })).toEqual(all)
     expect(await again.database.read(treeRoot)).toBe(root)

@@ -10,13 +10,10 @@ const requested = appendOf('token-a', 'none', [{ effects: requesting }])
 const due = Date.parse(at)
 
 /** An append that ends the effect of `requested`. */
-const ending = (
-  { owner }: Store,
-  as: 'settled' | 'unknown',
-  attempts: number,
-  stream = 'token-a',
-  expect: number | 'any' = 'any',
-) => ({ ...toStream(stream, expect), settles: { effect, attempts, ...(attempts > 0 && { owner }), as, reason: '' } })
+const ending = (by: Store, as: 'settled' | 'unknown', attempts: number, stream = 'token-a', version?: number) => ({
+  ...toStream(stream, version ?? 'any'),
+  settles: { effect, attempts, ...(attempts > 0 && { owner: by.owner }), as, reason: '' },
+})
 
 export function effectConformance({ test, expect }: Harness, newPlace: () => Place): void {
   let now = due

@@ -26,7 +26,6 @@ export type Through = (connection: Connection) => Connection
 export class Place {
   readonly #connect: Connect
   readonly #keyring = createKeyring(systemEntropy)
-
   constructor(connect: Connect, through: Through = connection => connection) {
     this.#connect = async () => through(await connect())
   }

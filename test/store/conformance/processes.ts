@@ -103,6 +103,27 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
     }
   })
 
+  test('an attempt that lost its lease changes nothing of one with its number, after an operator began anew', async () => {
+    let now = Date.parse(at)
+    const [place, clock] = [newPlace(), { ...systemClock, now: () => now }]
+    const [one, other] = [await place.open({ clock }), await place.open({ clock })]
+    const [effect, reason] = ['token-a/1/0', '']
+    await one.append(appendOf('token-a', 'none', [{ effects: requesting }]))
+    await one.claimEffect(effect, now)
+    now += 61_000
+    await other.claimEffect(effect, now)
+    await other.deferEffect({ id: effect, attempts: 2 }, now, reason)
+    const release = { effect, to: 'pending', from: ['deferred'], attempts: 2, dueAt: at, reason } as const
+    await other.append({ ...toStream('token-a', 'any'), moves: release })
+    expect(await other.claimEffect(effect, now)).toMatchObject({ pending: { attempts: 1 }, wasStarted: false })
+    const end = (store: Store, owner = store.owner) =>
+      store.append({ ...toStream('token-a', 'any'), settles: { effect, attempts: 1, owner, as: 'settled', reason } })
+    await one.deferEffect({ id: effect, attempts: 1 }, now, 'late')
+    expect(await end(one)).toMatchObject({ status: 'conflict' })
+    expect(await Promise.all([one, other].map(each => each.holds({ id: effect, attempts: 1 })))).toEqual([false, true])
+    expect(await end(other)).toMatchObject({ status: 'appended' })
+  })
+
   test('work in progress keeps its lease, which no other process extends', async () => {
     let now = Date.parse(at)
     let sleeping: (() => void)[] = []
@@ -154,7 +175,6 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
   test('a lease from a clock that was ahead is over once the clock is corrected', async () => {
     const [ahead, right] = await openAhead(dayMs)
     expect([await takeBoth(ahead), await takeBoth(right)]).toEqual([2, 2])
-
     const effects = requesting.map(each => ({ ...each, dueAt: new Date(due + dayMs).toISOString() }))
     await ahead.append(appendOf('token-a', 'none', [{ effects }]))
     expect(await right.dueEffects(due)).toEqual([])

@@ -8,6 +8,7 @@ import { locatePostgres, openPostgres } from '../../../src/store/database/postgr
 import { PostgresConnection } from '../../../src/store/database/postgres-connection.ts'
 import { insertFromArrays } from '../../../src/store/database/postgres-inserts.ts'
 import type { PostgresClient } from '../../../src/store/database/postgres-pool.ts'
+import { openPostgresReading } from '../../../src/store/database/postgres-reading.ts'
 import { PostgresSession } from '../../../src/store/database/postgres-session.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
@@ -86,15 +87,18 @@ test('an error of a connection that nobody has yet does not end the process', as
 
 test('a pool that gives no connection is given up, and one that comes late is given back', async () => {
   const late = Promise.withResolvers<PostgresClient>()
+  const pool = { connect: () => late.promise, options: { pipeline: true } }
+  const place = await locatePostgres('postgres:?schema=waiting', pool)
   vi.useFakeTimers()
-  const reading = connectionOf(() => late.promise).readOnly(CompiledQuery.raw('select 1'))
-  const failed = expect(reading).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  const reading = connectionOf(pool.connect).readOnly(CompiledQuery.raw('select 1'))
+  const asking = [reading, openPostgres(place), openPostgresReading(place)]
+  const failed = Promise.all(asking.map(each => expect(each).rejects.toMatchObject({ code: 'STORE_BUSY' })))
   await vi.advanceTimersByTimeAsync(10_000)
   vi.useRealTimers()
   await failed
   const release = vi.fn()
   late.resolve({ query: vi.fn(), on: vi.fn(), off: vi.fn(), release })
-  await expect.poll(() => release.mock.calls.length).toBe(1)
+  await expect.poll(() => release.mock.calls.length).toBe(3)
 })
 
 test('rows of many megabytes leave as several statements, and what the driver could not send fails the commit', async () => {

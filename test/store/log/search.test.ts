@@ -48,11 +48,7 @@ test('rare events are searched in windows, yielding to the event loop in between
 /** A reader of a damaged table: whatever is asked, it has the rows of these positions. */
 const damagedAt = (...positions: number[]) => ({
   async read<T>(steps: () => Steps<T>): Promise<T> {
-    const row = (position: number) => ({
-      position,
-      header: JSON.stringify({ position, type: rare }),
-      tag: '',
-    })
+    const row = (position: number) => ({ position, header: JSON.stringify({ position, type: rare }), tag: '' })
     const work = steps()
     let step = work.next()
     while (!step.done) step = work.next(positions.map(row))

@@ -135,7 +135,6 @@ test('an erasure changes only rows of the person: rebuilt views are equal, and t
   expect(rowsOf(store)).toEqual(after)
   const changed = views.filter((_, i) => JSON.stringify(before[i]) !== JSON.stringify(after[i]))
   expect(changed.map(view => view.name).sort()).toEqual(['consents', 'subjects'])
-
   expect(await averba.consents.list({ cpf: other })).toEqual(consents)
   expect(await averba.consents.get({ subject: otherSubject, id })).toEqual(detail)
   valueOf(await averba.validations.validate({ id: 'later', cpf: other, claims: { nome: 'Y' } }))
@@ -163,7 +162,6 @@ test('parts kept by law stay sealed, can be opened, and are erased later', async
   const refused = { code: 'INVALID_INPUT', hint: expect.stringContaining('validation.result') }
   await expect(erase({ keep: ['consent.detail'] })).rejects.toMatchObject(refused)
   expect(await problemsOf(store)).toEqual([])
-
   const second = await erase({ requester: 'prazo', legalBasis: 'LGPD art. 16' })
   expect(second).toMatchObject({ requester: 'prazo', keeps: [], destroyed: { keys: 1 } })
   expect(checkErasureReceipt(second)).toEqual([])
@@ -181,7 +179,6 @@ test('a backup opens erased data only with the old keyring, or until its declare
   const openUntil = completed?.copiesOpenUntil ?? ''
   expect(Date.parse(openUntil) - Date.parse(completed?.at ?? '')).toBe(7 * dayMs)
   expect(epochsDestroyedAt).toBeNull()
-
   await passTime({ averba, clock }, 7 * dayMs - 1)
   const longer = { backup, store: temporaryStore(), keys: `${store}.keys` }
   await expect(restoreStore(longer)).rejects.toMatchObject({ code: 'ROLLED_BACK' })
@@ -423,7 +420,6 @@ test('an append for an erased owner, or a late erasure, is rejected or stripped 
   expect(await store.lookUp('k', 'x')).toBeUndefined()
   const refused = store.append(about(erasedSubject, { whenErased: 'refuse' }))
   await expect(refused).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
-
   // In one transaction: appends before an erasure make it late, those after it have no parts.
   const owner = `subject-${otherSubject}`
   const none = { indexEntries: [], commands: [], streams: [], kept: [] }
