@@ -60,8 +60,7 @@ const keepAliveMs = 10_000
 export async function openPostgres(place: PostgresPlace): Promise<PostgresConnection> {
   const { pool, schema, closePool } = place
   await withSession(place, async session => {
-    await checkDurable(session)
-    await checkEncoding(session)
+    await checkServer(session)
     await createSchema(session, schema)
     await checkApart(session, schema)
     await checkRight(session, schema)
@@ -121,20 +120,18 @@ export function findOff(settings: Readonly<Record<string, unknown>>): string[] {
   return durableSettings.filter(name => settings[name] === 'off')
 }
 
-async function checkDurable(session: PostgresSession): Promise<void> {
-  const text = `select ${durableSettings.map(name => `current_setting('${name}') as ${name}`).join(', ')}`
+async function checkServer(session: PostgresSession): Promise<void> {
+  const names = [...durableSettings, 'server_encoding']
+  const text = `select ${names.map(name => `current_setting('${name}') as ${name}`).join(', ')}`
   const { rows } = await session.send({ text })
-  const off = findOff(rows[0] as Record<string, string>) // The selected columns.
-  if (off.length === 0) return
-  throw new AverbaError('STORE_UNSAFE', `Cannot use PostgreSQL: ${off.join(' and ')} is off`, {
-    hint: 'A power cut would lose what was acknowledged. Turn it on for this server, database or role',
-  })
-}
-
-/** A database of another encoding has no place for some letters of names, and none for the dash of a signature. */
-async function checkEncoding(session: PostgresSession): Promise<void> {
-  const { rows } = await session.send({ text: `select current_setting('server_encoding') as encoding` })
-  const { encoding } = rows[0] as { encoding: string } // The selected column.
+  const settings = rows[0] as Record<string, string> // The selected columns.
+  const off = findOff(settings)
+  if (off.length > 0)
+    throw new AverbaError('STORE_UNSAFE', `Cannot use PostgreSQL: ${off.join(' and ')} is off`, {
+      hint: 'A power cut would lose what was acknowledged. Turn it on for this server, database or role',
+    })
+  const { server_encoding: encoding = '' } = settings
+  // Another one has no place for many letters, nor for the dash of a signature.
   if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return
   throw new AverbaError('MISCONFIGURED', `Cannot use PostgreSQL: the encoding of the database is ${encoding}`, {
     hint: "Use a database that was made with: create database … encoding 'UTF8' template template0",
