@@ -58,6 +58,8 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'store/database/own-files.ts': 'compares with times of the file system',
       'store/database/postgres-connection.ts': 'waits for a server in real time',
       'engine/engine.ts': 'what is recorded at the end takes real time',
+      'engine/following/followers.ts': 'what is released at the end takes real time',
+      'store/store.ts': 'what is written at the end takes real time',
       'store/checkpoints/checkpoints.ts': 'the last checkpoint takes real time',
       'store/database/postgres-pool.ts': 'waits for a connection in real time',
       'store/database/pool-watch.ts': 'waits for other processes on a server in real time',
