@@ -69,7 +69,7 @@ test('a call whose lost attempt was deferred while another process waited for it
   expect(found.wasStarted).toBe(true)
   const outcome = { effect, attempts: 1, dueAt: new Date(now).toISOString(), reason: 'HTTP 503' }
   const message = { type: 'effect.defer', data: { ...outcome, type } }
-  const moves = { ...outcome, to: 'deferred', from: ['started'] } as const
+  const moves = { ...outcome, owner: store.owner, to: 'deferred', from: ['started'] } as const
   await recorder.record(async () => ({ targets: [{ stream: effectStream(found.pending), message }], moves }), {})
   expect(await claimer.claim(found)).toBeUndefined()
   expect(await claimer.claim(await find())).toMatchObject({ wasStarted: false })
