@@ -12,7 +12,6 @@ test.each<[call: (averba: Averba, wrong: never) => Promise<unknown>, wrong: unkn
   [({ consents }, wrong) => consents.enrol(who, wrong), { syncEvery: 1 }, 'Unknown option "syncEvery"'],
   [({ consents }, wrong) => consents.enrol(wrong), { cpf: 25774435016 }, 'Cannot read the CPF', 'INVALID_CPF'],
   [({ consents }, wrong) => consents.list(wrong), { ...who, satus: 'ATIVO' }, 'Unknown member "satus"'],
-  // It is about one record, and not about all of the person.
   [({ consents }, wrong) => consents.list(wrong), { ...who, id: 'x' }, 'Unknown member "id"'],
   [({ subjects }, wrong) => subjects.erase(wrong, wrong), { ...who, id: 'x' }, 'Unknown member "id"'],
   [({ consents }, wrong) => consents.sync(wrong), { ...who, cpnj: '1' }, 'Unknown member "cpnj"'],

@@ -66,10 +66,9 @@ test('consents are filtered by controller and status, and a wrong filter is an e
 })
 
 test('an unlisted consent has vanished: it is not listed, cannot be approved, and is shown as it was last read', async () => {
-  const { averba, which, play } = await givenStory('ATIVO')
+  const { averba, which, subject, play } = await givenStory('ATIVO')
   const { consents } = averba
   await consents.get(which)
-  const { subject } = which
   const [pending] = await consents.list({ subject, status: 'PENDENTE' })
   await play('lists empty')
   expect(valueOf(await consents.sync({ subject }))).toMatchObject({ read: 0, changed: 4 })

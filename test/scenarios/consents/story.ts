@@ -21,14 +21,8 @@ interface ShownRecord {
 }
 
 /** What an answer showed of the consent, with the number of its request, and when that was sent and answered. */
-export interface Shown {
-  readonly number: number
-  readonly kind: Kind
-  readonly askedMs: number
-  readonly answeredMs: number
-  readonly status: string | undefined
-  readonly history: readonly string[]
-}
+export type Shown = Readonly<{ number: number; kind: Kind; askedMs: number; answeredMs: number }> & Showing
+type Showing = Readonly<{ status: string | undefined; history: readonly string[] }>
 
 type Kind = 'lists' | 'details' | 'changes'
 
@@ -126,7 +120,7 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
     throw new TypeError(`There is no answer "${mode}"`)
   }
 
-  async function showing(response: Response): Promise<Pick<Shown, 'status' | 'history'>> {
+  async function showing(response: Response): Promise<Showing> {
     const body = response.ok ? ((await response.clone().json()) as ShownRecord | ShownRecord[]) : []
     const record = Array.isArray(body) ? body.find(each => each.id === id) : body
     return { status: record?.status, history: record?.historico?.map(each => String(each.status)) ?? [] }
