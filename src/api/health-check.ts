@@ -72,7 +72,7 @@ export function checkHandlers({ failing, parked }: HandlerTroubles): CheckResult
   if (parked === 0) return { ok: true, detail }
   return {
     ok: false,
-    detail: `${detail}: fix the handler, then call notifications.replay({ failed: true }), or notifications.skip`,
+    detail: `${detail}: fix the handler, then call notifications.replay({ failed: true }), or notifications.skip("<id>")`,
   }
 }
 

@@ -145,8 +145,8 @@ export const consentAddress = baseAddress.refine(
 export const pem = accepted<string>(value => isText(value) || value instanceof Uint8Array, 'it is not PEM text')
 
 export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER): z.ZodType<number, number> {
-  const bounds = max === Number.MAX_SAFE_INTEGER ? `, ${min} or more` : ` from ${min} to ${max}`
-  const error = `it is not a whole number${bounds}`
+  const isOpen = max === Number.MAX_SAFE_INTEGER
+  const error = isOpen ? `it is not a whole number, ${min} or more` : `it is not a whole number from ${min} to ${max}`
   return z.int(error).min(min, error).max(max, error)
 }
 

@@ -29,8 +29,8 @@ export async function loadConfig(file: string): Promise<AverbaOptions> {
     throw loadError(cause, path)
   })
   if (typeof options === 'object' && options !== null) return options as AverbaOptions // Checked by openAverba.
-  const hint = 'End it with: export default defineConfig({ ... })'
-  throw new AverbaError('MISCONFIGURED', `Cannot load "${path}": it exports no options by default`, { hint })
+  const [reason, hint] = ['it exports no options by default', 'End it with: export default defineConfig({ ... })']
+  throw new AverbaError('MISCONFIGURED', `Cannot load "${path}": ${reason}`, { hint })
 }
 
 const missingVariable = /^The environment variable (\w+) is not set$/
@@ -53,22 +53,23 @@ function loadError(cause: unknown, path: string): AverbaError {
   }
   const [, missing] = missingVariable.exec(cause.message) ?? []
   if (missing === undefined) {
-    const reason = `it throws ${cause.name}${isFileError(cause) ? ` ${cause.code}` : ''}${placeIn(path, cause)}`
-    return make(reason, hint)
+    const what = `${cause.name}${isFileError(cause) ? ` ${cause.code}` : ''}`
+    const line = lineIn(path, cause)
+    return make(line === undefined ? `it throws ${what}` : `it throws ${what} at line ${line}`, hint)
   }
   // The configuration fails at the first missing variable: name the other missing ones too.
   const others = requiredVariables(readFileSync(path, 'utf8')).filter(name => !process.env[name])
   const names = [...new Set([missing, ...others])]
-  const reason = names.length === 1 ? cause.message : `The environment variables ${names.join(', ')} are not set`
+  const [one, all] = [`The environment variable ${missing} is not set`, names.join(', ')]
+  const reason = names.length === 1 ? one : `The environment variables ${all} are not set`
   return make(reason, 'Set what is missing, or delete the services that you do not use from the configuration')
 }
 
-/** Where in a file an error was thrown, from its stack: ` at line 3`. */
-function placeIn(path: string, { stack = '' }: Error): string {
+/** The line of a file at which an error was thrown, from its stack. */
+function lineIn(path: string, { stack = '' }: Error): string | undefined {
   const names = [pathToFileURL(path).href, path]
   const at = stack.split('\n').find(line => names.some(name => line.includes(`${name}:`))) ?? ''
-  const [, line] = /:(\d+):\d+\)?$/.exec(at) ?? []
-  return line === undefined ? '' : ` at line ${line}`
+  return /:(\d+):\d+\)?$/.exec(at)?.[1]
 }
 
 /** Lists the environment variables that a configuration from the template of `averba init` requires. */

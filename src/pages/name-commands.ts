@@ -40,7 +40,10 @@ export function nameCommands(text: string): string {
 }
 
 /** Whoever decides says who it is. */
-const decisions: readonly string[] = ['effects.retry', 'effects.park', 'notifications.replay']
+const decisions: readonly string[] = [
+  ...['effects.retry', 'effects.park', 'notifications.replay', 'notifications.skip'],
+  ...['log.retry', 'log.skip', 'log.unfollow'],
+]
 
 /** `"id"` is an argument; `{ state: 'unknown', parked: true }` are options. */
 function toOptions(given: string): string {

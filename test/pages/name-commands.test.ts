@@ -11,7 +11,7 @@ test('a hint for an operator names commands, with their options, where the libra
     ['call notifications.replay({ failed: true })', 'call averba notifications replay --failed --actor <ref>'],
     ['Correct it, then effects.retry("sub-1/2/0")', 'Correct it, then averba effects retry sub-1/2/0 --actor <ref>'],
     ['compare by subscriptions.plan()', 'compare by averba plan'],
-    ['use log.retry or log.skip', 'use averba followers retry or averba followers skip'],
+    ['use log.retry("x") or log.skip', 'use averba followers retry x --actor <ref> or averba followers skip'],
   ] as const)
     expect(nameCommands(said)).toBe(named)
 })

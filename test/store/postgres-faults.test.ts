@@ -120,12 +120,13 @@ async function givenLostAnswer(then: 'isLocked' | 'isAway') {
   await (await placeAt(address).open()).close()
   const other = await openSession(address)
   const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
-  const state = { isLost: false, isAway: false, tries: 0 }
+  const state = { isLost: false, isWritten: false, isAway: false, tries: 0 }
   const pool = await poolWith(address, async (client, asked) => {
     const answer = await client.query(asked)
-    if (!state.isLost || asked.text !== 'commit') return answer
+    if (state.isLost && asked.text.startsWith('update head')) state.isWritten = true
+    if (!state.isWritten || asked.text !== 'commit') return answer
     if (then === 'isLocked') await other.query('begin; select 1 from head for update')
-    Object.assign(state, { isLost: false, isAway: then === 'isAway' })
+    Object.assign(state, { isLost: false, isWritten: false, isAway: then === 'isAway' })
     throw reset
   })
   const connect = async () => {

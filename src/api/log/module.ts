@@ -106,9 +106,11 @@ function logChecks({ store, followers, clock, engine }: ApiContext): HealthCheck
       const troubled = [...followers.troubles].map(([name, why]) => `${name} cannot continue: ${describeError(why)}`)
       const abandoned = (await followers.listAbandoned(all)).map(each => each.name)
       const waiting = [
-        ...(parked.length > 0 ? [`${parked.join(', ')} parked: use log.retry or log.skip`] : []),
+        ...(parked.length > 0
+          ? [`${parked.join(', ')} parked: use log.retry("${parked[0]}") or log.skip("${parked[0]}")`]
+          : []),
         ...(abandoned.length > 0
-          ? [`no process has run ${abandoned.join(', ')} for a day: run it, or use log.unfollow`]
+          ? [`no process has run ${abandoned.join(', ')} for a day: run it, or use log.unfollow("${abandoned[0]}")`]
           : []),
       ]
       if (waiting.length + troubled.length === 0) {

@@ -183,6 +183,10 @@ export function createSubscriptions(
     async apply(given, options = {}) {
       checkKnownNames(options, ['deletions', 'takeOver'], { noun: 'option' })
       const { deletions = 'refuse', takeOver = false } = options
+      if (typeof given.hash !== 'string')
+        throw new AverbaError('INVALID_INPUT', 'Cannot apply the plan: this is no plan', {
+          hint: 'Pass what subscriptions.plan() resolves with: it is a promise',
+        })
       const { plan, listed } = await comparePortal()
       if (plan.hash !== given.hash) {
         const cannot = 'Cannot apply the plan: the portal or the options have changed since'

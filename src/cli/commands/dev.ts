@@ -76,18 +76,21 @@ async function checkNotRunning(): Promise<void> {
   throw new AverbaError('REFUSED', 'Cannot start averba dev: it runs in this folder already', { hint })
 }
 
+const portMax = 65_535
+
 async function subscribe(
   services: RunningServices,
   to: string,
   eventos: readonly string[],
   wanted: { readonly endpoint: string; readonly chaveSecreta?: string },
 ): Promise<() => Promise<void>> {
-  const address = /^(localhost|127\.\d+\.\d+\.\d+):(\d{1,5})$/.exec(to)
-  if (!address) {
+  const [, name, port] = /^(localhost|127\.\d+\.\d+\.\d+):(\d{1,5})$/.exec(to) ?? []
+  if (!(Number(port) > 0 && Number(port) <= portMax)) {
     const hint = 'Give an address such as --to localhost:8443'
-    throw new AverbaError('INVALID_INPUT', `Cannot notify "${to}": it is not an address of this machine`, { hint })
+    const cannot = `Cannot notify "${to}": it is not an address and port of this machine`
+    throw new AverbaError('INVALID_INPUT', cannot, { hint })
   }
-  services.connect(host, Number(address[2]), address[1])
+  services.connect(host, Number(port), name)
   for (const evento of eventos) {
     const request = new Request(`${services.options.portal.baseUrl}/portal/api/ext/webhook`, {
       method: 'POST',
@@ -161,13 +164,14 @@ async function sendNotification(
   text: string,
 ): Promise<{ isDelivered: boolean; description: string }[]> {
   const { control, cnpj } = readDevState()
-  const quoting = `Quote it for the shell: --body '{"numero":"26BR1"}'`
-  const body: unknown = parseJson(text, 'Cannot trigger the event: the body is not JSON', quoting)
+  const hint = `Quote it for the shell: --body '{"numero":"26BR1"}'`
+  const body: unknown = parseJson(text, 'Cannot trigger the event: the body is not JSON', hint)
   const notice = JSON.stringify({ evento, destinatarioTipo: 'CNPJ', destinatarioId: cnpj, body })
   const response = await fetch(`${control}/notifications`, { method: 'POST', body: notice }).catch(rejectNotRunning)
   if (response.ok) return (await response.json()).deliveries
-  const hint = 'Name an event of 1 to 40 characters, as in averba trigger dimp-situacao-import'
-  throw new AverbaError('INVALID_INPUT', 'Cannot trigger the event: the simulated portal refuses it', { hint })
+  throw new AverbaError('INVALID_INPUT', 'Cannot trigger the event: the simulated portal refuses it', {
+    hint: 'Name an event of 1 to 40 characters, as in averba trigger dimp-situacao-import',
+  })
 }
 
 /** Reads what a running `averba dev` wrote. Throws `NOT_FOUND` when none runs in this folder. */

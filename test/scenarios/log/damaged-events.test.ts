@@ -86,7 +86,7 @@ test('a notification with a damaged body is parked and listed as such, and all o
     { state: 'handled' },
     { state: 'handled' },
   ])
-  const remedy = 'fix the handler, then call notifications.replay({ failed: true }), or notifications.skip'
+  const remedy = 'fix the handler, then call notifications.replay({ failed: true }), or notifications.skip("<id>")'
   expect(await ofFollowers()).toEqual(['true no follower is parked', `false 1 parked, 0 to be retried: ${remedy}`])
   expect(logged.filter(line => line.includes('CORRUPT'))).toEqual([
     ...[1, 2, 4, 8].map(attempt => `a handler failed for a notification crm ${attempt} CORRUPT`),
@@ -102,7 +102,7 @@ test('a follower is parked at a damaged event, and continues after it when an op
   await run(200_000)
   expect(seen).toEqual([2])
   expect(await averba.log.followers()).toMatchObject([{ position: 2, isParked: true, attempts: 8, reason: 'CORRUPT' }])
-  expect(await ofFollowers()).toEqual(['false crm parked: use log.retry or log.skip', expect.anything()])
+  expect(await ofFollowers()).toEqual(['false crm parked: use log.retry("crm") or log.skip("crm")', expect.anything()])
   expect(logged.at(-1)).toBe('a follower failed too often and is parked crm 8 CORRUPT')
   await averba.log.skip('crm')
   await averba.settle()

@@ -225,7 +225,7 @@ test('a follower that no process runs for a day is told of, and can be removed',
   expect(await followersCheck()).toMatchObject({ ok: true })
   await refuses('NOT_FOUND', remove())
   await passTime({ averba: second, clock }, 2 * 60 * minuteMs)
-  const detail = 'no process has run crm for a day: run it, or use log.unfollow'
+  const detail = 'no process has run crm for a day: run it, or use log.unfollow("crm")'
   expect(await second.log.followers()).toMatchObject([{ name: 'crm', waitingSince: '2026-11-20T12:00:00.000Z' }])
   expect(await followersCheck()).toMatchObject({ ok: false, detail })
   // The process that follows it can still run it.
