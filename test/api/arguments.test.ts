@@ -3,7 +3,7 @@ import { type Averba, AverbaError, diagnoseStore, drawCharts, valueOf, verifyLog
 import { openWorld } from '../support/world.ts'
 
 // What JavaScript passes, and spread objects: the types do not see it.
-const who = { cpf: '25774435016' }
+const [who, basis] = [{ cpf: '25774435016' }, { purpose: 'x', legalBasis: 'x' }]
 const noId = "Cannot use the record's id"
 test.each<[call: (averba: Averba, wrong: never) => Promise<unknown>, wrong: unknown, message: string, code?: string]>([
   [({ consents }, wrong) => consents.enrol(wrong), { ...who, syncEveryMs: 1 }, 'Cannot read consents that often'],
@@ -17,11 +17,7 @@ test.each<[call: (averba: Averba, wrong: never) => Promise<unknown>, wrong: unkn
   [({ consents }, wrong) => consents.get(wrong), who, noId],
   [({ consents }, wrong) => consents.revoke(wrong), who, noId],
   [({ consents }, wrong) => consents.standing(wrong), who, noId],
-  [
-    ({ consents }, wrong) => consents.use(wrong, { basis: { purpose: 'x', legalBasis: 'x' } }),
-    { ...who, id: '' },
-    noId,
-  ],
+  [({ consents }, wrong) => consents.use(wrong, { basis }), { ...who, id: '' }, noId],
   [({ awareness }, wrong) => awareness.list(wrong), { ...who, ageMax: 1 }, 'Unknown member "ageMax"'],
   [({ audit }, wrong) => audit.prove(wrong), { consent: who, knownat: 1 }, 'Unknown member "knownat"'],
   [({ notifications }, wrong) => notifications.replay(wrong), { failed: true, e: 1 }, 'Unknown member "e"'],
