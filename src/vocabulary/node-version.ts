@@ -1,12 +1,9 @@
 import { AverbaError } from './errors.ts'
 
-/** Throws `MISCONFIGURED` when this Node is too old for averba, or lacks SQLite. Deno says which Node it is like. */
+/** Throws `MISCONFIGURED` when this Node is too old for averba. Deno says which Node it is like. */
 export function requireNode(): void {
   const problem = oldNode(process.versions.node)
   if (problem !== undefined) throw new AverbaError('MISCONFIGURED', problem)
-  if (process.getBuiltinModule('node:sqlite') !== undefined) return
-  const hint = 'Start it without --no-experimental-sqlite'
-  throw new AverbaError('MISCONFIGURED', 'averba needs node:sqlite, and this process runs without it', { hint })
 }
 
 /** Says in one sentence that this Node is too old for averba; `undefined` when it is not. Takes its version. */

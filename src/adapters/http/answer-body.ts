@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib'
 import type { z } from 'zod'
 import { type Clock, withinTime } from '../../runtime/clock.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
@@ -47,12 +48,22 @@ export function withinBudget(
   }
 }
 
+/** Unpacks a body that is packed although `identity` was asked for: the answer to a paid call is had only once. */
+function unpack(bytes: Buffer<ArrayBuffer>, bytesMax: number): Buffer {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes
+  try {
+    return gunzipSync(bytes, { maxOutputLength: bytesMax })
+  } catch {
+    return bytes
+  }
+}
+
 /**
  * Reads a whole body as text. Throws `OversizedError` when it is larger than allowed. Tries UTF-8 before the charset of
  * the content type: servers often label UTF-8 JSON wrongly.
  */
 export async function readBoundedText(chunks: Chunks, bytesMax: number, contentType: string | null): Promise<string> {
-  const bytes = await readBounded(chunks, bytesMax)
+  const bytes = unpack(await readBounded(chunks, bytesMax), bytesMax)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {

@@ -93,7 +93,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const isAllowed = sources === 'any' ? undefined : parseRanges(sources)
   const { tracing = noTracing } = options
   const elapsedMs = monotonicClock(clock)
-  const takeQuota = createQuota(options.unprovenBytesPerHourMax ?? defaultUnprovenBytesPerHourMax, elapsedMs)
+  const quota = createQuota(options.unprovenBytesPerHourMax ?? defaultUnprovenBytesPerHourMax, elapsedMs)
 
   /** A wrong number of trusted proxies is the usual cause of a wrong 403. */
   const describeHops = ({ forwarded }: ReceivedHead) => {
@@ -118,13 +118,16 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     const candidates = await options.secretsOf(evento)
     const isKnown = matchesSecrets(head, candidates)
     if (!isKnown && !(await options.recheck?.(head))) return { status: 401, text: 'The secrets do not match' }
-    const isTooLarge = Number(contentLength) > bodyBytesMax
-    const body = isTooLarge ? undefined : await readBody(bodyBytesMax, deadline)
-    if (deadline.isOver) return { status: 503, text: 'The body arrived too slowly' }
-    if (!body) return { status: 413, text: 'The body is too large' }
     const isDeclared = options.isDeclared?.(evento) !== false
     const isProven = candidates.some(needsSecret) && isDeclared
-    if (!isProven && !takeQuota(body.byteLength)) {
+    const bytes = Number(contentLength) || 0
+    const isTooLarge = bytes > bodyBytesMax
+    // What would not be stored is not read either.
+    const isRead = !isTooLarge && (isProven || quota.has(bytes))
+    const body = isRead ? await readBody(bodyBytesMax, deadline) : undefined
+    if (deadline.isOver) return { status: 503, text: 'The body arrived too slowly' }
+    if (isTooLarge || (isRead && !body)) return { status: 413, text: 'The body is too large' }
+    if (!body || !(isProven || quota.take(body.byteLength))) {
       options.onQuotaSpent?.(evento)
       // The portal may have sent it: then it has a failure record.
       if (isDeclared) options.onMissed?.('unstored')

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { DatabaseSync, DatabaseSyncOptions } from 'node:sqlite'
+import { AverbaError } from '../../vocabulary/errors.ts'
 import { requireNode } from '../../vocabulary/node-version.ts'
 
 // SQLite as Node and Deno bring it.
@@ -24,9 +25,16 @@ export function openDatabase<T>(path: string, options: DatabaseSyncOptions, use:
   }
 }
 
-/** Not imported: test runners and bundlers that do not know the module would look for a package. */
+/**
+ * Not imported: test runners and bundlers that do not know the module would look for a package.
+ *
+ * @throws {AverbaError} `MISCONFIGURED` when this process runs without it
+ */
 export function loadSqlite(): typeof import('node:sqlite') {
-  return process.getBuiltinModule('node:sqlite')
+  const sqlite: typeof import('node:sqlite') | undefined = process.getBuiltinModule('node:sqlite')
+  if (sqlite) return sqlite
+  const hint = 'Start it without --no-experimental-sqlite'
+  throw new AverbaError('MISCONFIGURED', 'averba needs node:sqlite, and this process runs without it', { hint })
 }
 
 /** What is used of a prepared statement: parameters come from compiled queries, which do not name their types. */

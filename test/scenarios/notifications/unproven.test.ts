@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { eventsOf } from '../../support/events-of.ts'
 import { notify } from '../../support/notify.ts'
 import { hourMs } from '../../support/pass-time.ts'
@@ -15,21 +15,21 @@ test('what shows no secret is stored up to a quota an hour, beside which proven 
     },
   })
   const { averba, clock, lines } = world
-  const statuses = async (...sent: [string, string][]) => {
-    const found: number[] = []
-    for (const [secret, evento] of sent) found.push(await statusOf(averba, secret, evento))
-    return found
-  }
+  const statuses = (...sent: [string, string][]) =>
+    Array.fromAsync(sent, ([secret, evento]) => statusOf(averba, secret, evento))
   // Each costs little more than 4 KiB.
   const open = await statuses(['', 'unknown'], ['', 'open'], ['', 'unknown'], ['', 'open'], ['', 'unknown'])
   expect(open).toEqual([200, 200, 200, 503, 503])
+  const [pull, headers] = [vi.fn(), { 'event-type': 'unknown', 'content-length': '9' }]
+  const streamed = { body: new ReadableStream({ pull }, { highWaterMark: 0 }), duplex: 'half' }
+  await averba.receiver.fetch(new Request(publicUrl, { method: 'POST', headers, ...streamed }))
+  expect(pull).not.toHaveBeenCalled()
   expect(await statuses(['segredo', 'proven'], ['segredo', 'unknown'], ['outra', 'proven'])).toEqual([200, 503, 401])
   const [check] = (await averba.health({ only: ['receiver'] })).checks
   expect(check).toMatchObject({ ok: false, detail: expect.stringMatching(/open 1 QUOTA_SPENT.*raise receiver/s) })
   expect(lines.filter(({ error }) => error === 'QUOTA_SPENT').map(({ evento }) => evento)).toEqual(['open', undefined])
   // The portal has a failure record of what it sent: it is read soon, and not for each refusal.
-  const hastened = await eventsOf(world, 'portal.recoveryHastened')
-  expect(hastened).toMatchObject([{ data: { reason: 'unstored' } }])
+  expect(await eventsOf(world, 'portal.recoveryHastened')).toMatchObject([{ data: { reason: 'unstored' } }])
   await clock.advance(hourMs / 3)
   expect(await statuses(['', 'open'], ['', 'open'])).toEqual([200, 503])
   await clock.advance(10 * hourMs)
