@@ -174,12 +174,13 @@ export function transactionSettings(schema: string): string {
 
 const texts = new Map<string, string>()
 
-/** Our statements mark parameters as SQLite does. None of them has a question mark in a literal. */
+/** Our statements mark parameters as SQLite does, and have no other question mark. */
 function toQuery({ sql, parameters }: Statement): PostgresQuery {
   let text = texts.get(sql)
   if (text === undefined) {
     let marks = 0
     text = sql.replaceAll('?', () => `$${++marks}`)
+    if (marks !== parameters.length) throw new TypeError(`A statement has ${marks} marks: ${sql}`)
     texts.set(sql, text)
   }
   return { text, values: [...parameters] }

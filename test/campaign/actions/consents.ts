@@ -17,7 +17,7 @@ export const consentDeeds = {
   },
   async schedule({ host }, { id, person, everyHours }) {
     const ask = { commandId: `schedule-${id}`, syncEveryMs: everyHours === null ? null : everyHours * hourMs }
-    await host.askFor(averba => averba.consents.schedule(personOf(person), ask), ['NOT_FOUND'])
+    await host.askFor(averba => averba.consents.schedule({ cpf: personOf(person).cpf }, ask), ['NOT_FOUND'])
   },
   async offer({ people }, { person, company, hours, isActive }) {
     const cnpj = companies[company] ?? companies[0]
