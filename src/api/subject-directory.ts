@@ -59,12 +59,13 @@ export function createSubjectDirectory(store: Store, createId: () => string) {
    */
   async function find(selector: SubjectSelector, ...members: readonly string[]): Promise<SubjectRef> {
     checkSelector(selector, ...members)
-    const found =
-      'cpf' in selector ? await store.lookUp('cpf', parseCpf(selector.cpf)) : await findByRef(selector.subject)
+    const cpf = 'cpf' in selector ? selector.cpf : undefined
+    const subject = 'subject' in selector ? selector.subject : undefined
+    const found = subject === undefined ? await store.lookUp('cpf', parseCpf(cpf ?? '')) : await findByRef(subject)
     if (found !== undefined) return toSubjectRef(found)
     // The same answer for an erased CPF and an unknown one: after an erasure they must not differ.
     const [by, more] =
-      'cpf' in selector
+      subject === undefined
         ? ['CPF', '; for an erased person use their ref, since a CPF no longer leads to them']
         : ['ref', '']
     throw new AverbaError('NOT_FOUND', `Cannot find the data subject: this ${by} is not enrolled`, {

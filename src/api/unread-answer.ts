@@ -43,7 +43,7 @@ const namesMax = 300
 export function outlineOf(text: string): string {
   const names = new Set<string>()
   JSON.stringify(parseJson(text), (name, value) => {
-    if (/^[a-z_]\w{0,39}$/i.test(name)) names.add(name)
+    if (/^[a-z_]\w{0,39}$/.test(name)) names.add(name)
     return value
   })
   const members = names.size > 0 && `with the members "${[...names].join(', ').slice(0, namesMax)}"`

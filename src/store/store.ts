@@ -4,6 +4,7 @@ import { yieldToEventLoop } from '../runtime/event-loop.ts'
 import { WakeSignal } from '../runtime/wake-signal.ts'
 import type { Keyring } from '../vault/keyring.ts'
 import { Vault } from '../vault/vault.ts'
+import { LateError } from '../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../vocabulary/instant.ts'
 import type { EventMap, RecordedIn, TypeIn } from '../vocabulary/log-types.ts'
 import type { Json, PartAddress, PendingEffect, RecordedEvent } from '../vocabulary/message.ts'
@@ -470,7 +471,14 @@ export class Store<E extends EventMap = EventMap> {
   async close(): Promise<void> {
     this.#closing.abort()
     this.leaseKeeper.close()
-    await waitAtMost(systemClock, closeMaxMs, this.#finish())
+    let isFinished = false
+    await waitAtMost(
+      systemClock,
+      closeMaxMs,
+      this.#finish().then(() => (isFinished = true)),
+    )
+    const slow = new LateError(`It took longer than ${closeMaxMs} ms`)
+    if (!isFinished) this.#rebuildParts.onTrouble('the last checkpoint or the keyring was not written at closing', slow)
     this.vault.forget()
     await this.#connection.close()
   }

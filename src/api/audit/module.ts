@@ -101,6 +101,8 @@ export function createAuditModule(context: ApiContext): Module<{ audit: Audit }>
       return store.database.read(() => proveConsistency(from))
     },
     verify: async (options = {}) => {
+      const names = ['rootKey', 'highWaterMark', 'keys', 'witnesses', 'mark', 'onProgress', 'signal']
+      checkKnownNames(options, names, { noun: 'option' })
       const { keys: rootKey } = context.options
       return verifyLog({ ...(rootKey && { rootKey }), ...options, ...place() })
     },

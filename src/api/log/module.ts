@@ -43,6 +43,11 @@ const keyEffects = ['keys.rotate', 'keys.destroyEpochs']
 /** How far the clock of a host and that of the server may differ. */
 const clockFaultMs = 2_000
 
+/** The first of some names, for a command: one that a shell may take for something else is not written into it. */
+function nameIn([name = '']: readonly string[]): string {
+  return /^[\w.@:/-]+$/.test(name) ? name : '<name>'
+}
+
 function logChecks({ store, followers, clock, engine }: ApiContext): HealthChecks {
   return {
     async store() {
@@ -107,10 +112,12 @@ function logChecks({ store, followers, clock, engine }: ApiContext): HealthCheck
       const abandoned = (await followers.listAbandoned(all)).map(each => each.name)
       const waiting = [
         ...(parked.length > 0
-          ? [`${parked.join(', ')} parked: use log.retry("${parked[0]}") or log.skip("${parked[0]}")`]
+          ? [`${parked.join(', ')} parked: use log.retry("${nameIn(parked)}") or log.skip("${nameIn(parked)}")`]
           : []),
         ...(abandoned.length > 0
-          ? [`no process has run ${abandoned.join(', ')} for a day: run it, or use log.unfollow("${abandoned[0]}")`]
+          ? [
+              `no process has run ${abandoned.join(', ')} for a day: run it, or use log.unfollow("${nameIn(abandoned)}")`,
+            ]
           : []),
       ]
       if (waiting.length + troubled.length === 0) {

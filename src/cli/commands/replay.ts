@@ -20,8 +20,9 @@ export const replayCommand = defineCommand({
     'Exit codes: 0 all results are equal, 1 the log cannot be read or nothing was repeated, 2 a result is different.',
   async run(terminal, { until, against, ...source }) {
     const progress = createProgress(terminal)
+    const { store, pool } = await findLog(source)
     const result = await replayLog({
-      ...(await findLog(source)),
+      ...{ store, ...(pool && { pool }) },
       ...(until !== undefined && { until: readMoment(until) }),
       ...(against !== undefined && { against }),
       onProgress: (position, end) => progress('replay', position, end),

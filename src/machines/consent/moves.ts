@@ -85,7 +85,7 @@ export function afterAppearing(
   return { consent, subject, reading, ...known, askableAt: context.askableAt ?? askedAt ?? null, ...unread }
 }
 
-/** Returns when an answer arrived: what it shows may be true since then only. */
+/** Returns when an answer arrived, or when it was asked for if that was not recorded. */
 export function learnedAt({ askedAt, answeredAt = askedAt }: AnswerTimes): Instant | null {
   return answeredAt ?? null
 }

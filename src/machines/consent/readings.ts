@@ -90,7 +90,7 @@ export function unreadable(held: ConsentView, anomaly?: string): readonly Consen
 
 /** The events of a full reading: the changes of its history that are not recorded, each with its time. */
 export function readInFull(held: ConsentView, given: FullReading, isOld: boolean): readonly ConsentEvent[] {
-  // It is read once the service lists it again. Until then no other reading makes up for an end.
+  // It is read once the service lists it again. An end that it shows is kept: the next list may be older.
   if (held.isVanished) {
     const isNews = isOpen(held.reading.status) && !isOpen(given.status) && !isDoubted(held, given.status)
     return [described({ ...given, isOld }), ...(isNews ? [seen({ ...given, isOld })] : [])]
@@ -99,7 +99,9 @@ export function readInFull(held: ConsentView, given: FullReading, isOld: boolean
   if (isOld || undone !== undefined) {
     const differs = given.status !== held.reading.status || amendment(held, given).length > 0
     const isOpenQuestion = differs || held.isUncertain || isOutcomeUnknown(held) || undone !== undefined
-    const isNews = differs && !isDoubted(held, given.status)
+    // What could not be read stays so until a reading shows it that is not old.
+    const isReadable = held.shown === 'unreadable' && isOpen(given.status)
+    const isNews = differs && !isReadable && !isDoubted(held, given.status)
     const next = undone === undefined ? nextReading(held, given.askedAt) : fullReading(held, undone)
     return [
       described({ ...given, isOld: true }),
@@ -141,11 +143,13 @@ function doubt(
   times: AnswerTimes = {},
   isOld = false,
 ): readonly ConsentEvent[] {
-  if (isDoubted(held, status)) return readAgain(held)
+  // The full reading that is on its way may be older than an end that is shown again.
+  const isRenewed = held.isReadingPending && isEndShown(status) && !isOld
+  if (isDoubted(held, status) && !isRenewed) return readAgain(held)
   return [seen({ ...times, status, isOld }), ...readOnce(held)]
 }
 
-/** Checks that what is in doubt already is as cautious as a status. */
+/** Checks that what is in doubt already is at least as cautious as a status. */
 function isDoubted({ isUncertain, shown }: ConsentView, status: ConsentStatus | null): boolean {
   // What can be read again says more than what could not.
   return isUncertain && (shown === 'unreadable' ? status === null : caution(status) <= caution(shown))
@@ -373,7 +377,10 @@ export function answered(held: ConsentView, given: ConsentReading & AnsweredChan
   const event = answer(held, given)
   // One that contradicts ends no doubt. The service may have answered from a copy that is behind, so the reading waits.
   const isContradiction = event.type === 'consent.changeContradicted'
-  return [...amended, event, ...(isContradiction ? readOnce(held, askedAt) : stillShown(held, status))]
+  if (isContradiction) return [...amended, event, ...readOnce(held, askedAt)]
+  const still = stillShown(held, status)
+  // The answer lists it again.
+  return [...amended, event, ...still, ...(still.length > 0 ? readOnce({ ...held, isVanished: false }) : [])]
 }
 
 function answer(held: ConsentView, given: Reading): ConsentEvent {

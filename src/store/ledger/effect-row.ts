@@ -61,7 +61,7 @@ export function movedRow(row: EffectRow, { to, dueAt, attempts, reason, lease }:
   return { ...row, ...moved, lease_owner: lease?.owner ?? null, lease_until: lease?.until ?? null }
 }
 
-/** Reports whether an attempt can end an effect: no other attempt has begun since, or none knows what became of it. */
+/** Reports whether an attempt can end an effect: its process still holds it, or it is `unknown` what became of it. */
 export function canEnd(row: EffectRow | undefined, { attempts, owner }: AttemptEnd): boolean {
   if (row?.is_open !== 1) return false
   // The number alone may be that of another attempt: an operator who releases a call lets them be counted anew.

@@ -50,6 +50,15 @@ describe('an end that one reading shows counts, whatever the others show', () =>
       use revoked`,
     'in full, of an unlisted consent that an older list shows again': `
       ${read}, hold details, begin full, lists empty, list, person REVOGADO, open 1, 1 s, lists old, list, use revoked`,
+    'also after one that was in doubt, while a full reading is on its way': `
+      ${read}, details 503, lists as EXPIRADO, list, lists now, 2 min, details now, hold details back, begin settle,
+      1 s, person REVOGADO, list, open 1, 1 s, settle, use revoked`,
+    'in full, before our late approval of a consent that was unlisted': `
+      PENDENTE: ${read}, hold changes back, begin approve, 1 s, hold details, begin full, 1 s, lists empty, list,
+      person REVOGADO, open 2, 1 s, count, open 1, 1 s, settle, is revoked, shown REVOGADO known, asked 1`,
+    'unreadably, although an older full reading is readable': `
+      ${read}, details expiring 2029-01-01T00:00:00.000Z, hold details back, begin full, 1 s, lists twice REVOGADO,
+      list, is uncertain, details 403, open 1, settle, use uncertain`,
     'in a slow list, for a minute from then': `
       ${read}, details 503, hold lists, begin list, 28 s, person REVOGADO, open 1, 1 s, use revoked, details old, 33 s,
       settle, use revoked`,
