@@ -6,6 +6,7 @@
 
 import { explainMissing } from './api/arguments.ts'
 import type { Averba, AverbaOptions } from './averba/averba.ts'
+import { type OptionNames, openedNames, placeNames, verifyNames } from './operations/option-names.ts'
 import { asDenied } from './vocabulary/connection-errors.ts'
 import { checkKnownNames } from './vocabulary/names.ts'
 import { requireNode } from './vocabulary/node-version.ts'
@@ -121,19 +122,13 @@ export { type CommandOptions, type Outcome, OutcomeError, type RecordOptions, va
 export type { PartKind, RecordKind } from './vocabulary/part-kinds.ts'
 export { isCnpj, isCpf, parseCnpj, parseCpf } from './vocabulary/tax-numbers.ts'
 
-/** The names of options, each of them. */
-type Names<O> = { readonly [K in keyof Required<O>]: true }
-
-const place = { store: true, pool: true, keyring: true } as const
-const opened = { ...place, rootKey: true, highWaterMark: true, clock: true, entropy: true } as const
-
 /**
  * Loads a function at its first call, so that importing the package takes little time. It refuses options of other
  * names. What Deno does not permit is an error with a code.
  */
 function lazily<A extends readonly unknown[], T>(
   load: () => Promise<(...args: A) => Promise<T> | T>,
-  names?: Names<A[0]>,
+  names?: OptionNames<A[0]>,
 ): (...args: A) => Promise<T> {
   return async (...args) => {
     if (names) checkKnownNames(Object(args[0]), Object.keys(names), { noun: 'option' })
@@ -163,7 +158,7 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
  * @throws {AverbaError} `INVALID_INPUT` when the folder is not empty, and as `openAverba`
  */
 export const exportBundle = lazily(async () => (await import('./operations/audit.ts')).exportBundle, {
-  ...opened,
+  ...openedNames,
   ...{ dir: true, onProgress: true },
 })
 
@@ -173,7 +168,7 @@ export const exportBundle = lazily(async () => (await import('./operations/audit
  * @throws {AverbaError} `NOT_FOUND`, and as `openAverba`
  */
 export const proveRecorded = lazily(async () => (await import('./operations/audit.ts')).proveRecorded, {
-  ...opened,
+  ...openedNames,
   event: true,
 })
 
@@ -185,10 +180,7 @@ export const proveRecorded = lazily(async () => (await import('./operations/audi
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, and `KEYS_MISMATCH`
  * when the given root key does not open the keyring
  */
-export const verifyLog = lazily(async () => (await import('./operations/audit.ts')).verifyLog, {
-  ...place,
-  ...{ rootKey: true, highWaterMark: true, keys: true, witnesses: true, mark: true, onProgress: true, signal: true },
-})
+export const verifyLog = lazily(async () => (await import('./operations/audit.ts')).verifyLog, verifyNames)
 
 /**
  * Copies a store, which may be in use, into one file and checks it. The keyring is not in it: back it up separately.
@@ -212,7 +204,7 @@ export const backupStore = lazily(async () => (await import('./operations/backup
  * `STORE_UNSAFE`, `CORRUPT`
  */
 export const restoreStore = lazily(async () => (await import('./operations/backups.ts')).restoreStore, {
-  ...opened,
+  ...openedNames,
   ...{ backup: true, keys: true, acceptRollback: true, onProgress: true },
 })
 
@@ -224,7 +216,7 @@ export const restoreStore = lazily(async () => (await import('./operations/backu
  * with it; and as `openAverba`
  */
 export const resumeStore = lazily(async () => (await import('./operations/backups.ts')).resumeStore, {
-  ...opened,
+  ...openedNames,
   onProgress: true,
 })
 
@@ -247,7 +239,7 @@ export const copyStore = lazily(async () => (await import('./operations/moves.ts
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
 export const replayLog = lazily(async () => (await import('./operations/replay.ts')).replayLog, {
-  ...place,
+  ...placeNames,
   ...{ until: true, against: true, onProgress: true },
 })
 
@@ -261,7 +253,7 @@ export const replayLog = lazily(async () => (await import('./operations/replay.t
  * `openAverba`
  */
 export const changeRootKey = lazily(async () => (await import('./operations/upkeep.ts')).changeRootKey, {
-  ...opened,
+  ...openedNames,
   newRootKey: true,
 })
 
@@ -273,7 +265,7 @@ export const changeRootKey = lazily(async () => (await import('./operations/upke
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
 export const diagnoseStore = lazily(async () => (await import('./operations/upkeep.ts')).diagnoseStore, {
-  ...place,
+  ...placeNames,
   ...{ rootKey: true, highWaterMark: true, isDeep: true, isOpening: true, onProgress: true, signal: true },
 })
 
@@ -283,7 +275,7 @@ export const diagnoseStore = lazily(async () => (await import('./operations/upke
  * @throws {AverbaError} `NOT_FOUND`, `STORE_BUSY` when another process rebuilds the same view, and as `openAverba`
  */
 export const rebuildStore = lazily(async () => (await import('./operations/upkeep.ts')).rebuildStore, {
-  ...opened,
+  ...openedNames,
   ...{ views: true, onProgress: true, signal: true, compare: true },
 })
 

@@ -29,7 +29,8 @@ export async function loadConfig(file: string): Promise<AverbaOptions> {
     throw loadError(cause, path)
   })
   if (typeof options === 'object' && options !== null) return options as AverbaOptions // Checked by openAverba.
-  const [reason, hint] = ['it exports no options by default', 'End it with: export default defineConfig({ ... })']
+  const reason = 'it exports no options by default'
+  const hint = 'End it with: export default defineConfig({ ... })'
   throw new AverbaError('MISCONFIGURED', `Cannot load "${path}": ${reason}`, { hint })
 }
 
@@ -60,8 +61,10 @@ function loadError(cause: unknown, path: string): AverbaError {
   // The configuration fails at the first missing variable: name the other missing ones too.
   const others = requiredVariables(readFileSync(path, 'utf8')).filter(name => !process.env[name])
   const names = [...new Set([missing, ...others])]
-  const [one, all] = [`The environment variable ${missing} is not set`, names.join(', ')]
-  const reason = names.length === 1 ? one : `The environment variables ${all} are not set`
+  const reason =
+    names.length === 1
+      ? `The environment variable ${missing} is not set`
+      : `The environment variables ${names.join(', ')} are not set`
   return make(reason, 'Set what is missing, or delete the services that you do not use from the configuration')
 }
 

@@ -29,11 +29,12 @@ import { toInstant } from '../vocabulary/instant.ts'
 import type { Instant } from '../vocabulary/message.ts'
 import { checkKnownNames, isOnPostgres, markPath } from '../vocabulary/names.ts'
 import { verifyLog } from './audit.ts'
+import { placeNames } from './option-names.ts'
 import { type OpenedWith, withStore } from './with-store.ts'
 
 /** See `copyStore` of src/index.ts. */
 export async function copyStore({ from, to, onProgress }: CopyOptions): Promise<Copied> {
-  checkKnownNames(Object(to), ['store', 'pool', 'keyring'], { noun: 'option', of: 'the new place' })
+  checkKnownNames(Object(to), Object.keys(placeNames), { noun: 'option', of: 'the new place' })
   // The one is read while the other is written.
   if (from.pool && from.pool === to.pool && from.pool.options?.max === 1) throw narrowPoolError()
   const there = { ...to, ...(from.rootKey && { rootKey: from.rootKey }) }

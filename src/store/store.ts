@@ -1,5 +1,5 @@
 import { beganType } from '../proof/recorded-header.ts'
-import { monotonicClock, systemClock, waitAtMost } from '../runtime/clock.ts'
+import { monotonicClock, systemClock, withinTime } from '../runtime/clock.ts'
 import { yieldToEventLoop } from '../runtime/event-loop.ts'
 import { WakeSignal } from '../runtime/wake-signal.ts'
 import type { Keyring } from '../vault/keyring.ts'
@@ -471,14 +471,10 @@ export class Store<E extends EventMap = EventMap> {
   async close(): Promise<void> {
     this.#closing.abort()
     this.leaseKeeper.close()
-    let isFinished = false
-    await waitAtMost(
-      systemClock,
-      closeMaxMs,
-      this.#finish().then(() => (isFinished = true)),
-    )
-    const slow = new LateError(`It took longer than ${closeMaxMs} ms`)
-    if (!isFinished) this.#rebuildParts.onTrouble('the last checkpoint or the keyring was not written at closing', slow)
+    await withinTime(systemClock, closeMaxMs, () => this.#finish()).catch((error: unknown) => {
+      if (!(error instanceof LateError)) throw error
+      this.#rebuildParts.onTrouble('the last checkpoint or the keyring was not written at closing', error)
+    })
     this.vault.forget()
     await this.#connection.close()
   }

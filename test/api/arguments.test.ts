@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Averba, AverbaError, diagnoseStore, drawCharts, valueOf, verifyLog } from '../../src/index.ts'
+import { type Averba, AverbaError, copyStore, diagnoseStore, drawCharts, valueOf, verifyLog } from '../../src/index.ts'
 import { openWorld } from '../support/world.ts'
 
 // What JavaScript passes, and spread objects: the types do not see it.
@@ -43,6 +43,9 @@ test.each<[call: (averba: Averba, wrong: never) => Promise<unknown>, wrong: unkn
   [({ health }, wrong) => health(wrong), { onli: [] }, 'Unknown option "onli"'],
   [({ subjects }, wrong) => subjects.report(who as never, wrong), { formt: 'html' }, 'Unknown option "formt"'],
   [(_, wrong) => verifyLog(wrong), { store: 'x', mrk: 'y' }, 'Unknown option "mrk"'],
+  [({ audit }, wrong) => audit.verify(wrong), { marks: 'y' }, 'Unknown option "marks"'],
+  [(_, wrong) => copyStore(wrong), { from: {}, to: { keyRing: 'y' } }, 'Unknown option "keyRing" of the new place'],
+  [({ subscriptions }, wrong) => subscriptions.apply(wrong), Promise.resolve({}), 'this is no plan'],
   [(_, wrong) => diagnoseStore(wrong), { store: 'x', deep: true }, 'Unknown option "deep"'],
   // What checks nothing would be ready.
   [({ health }, wrong) => health(wrong), { only: ['store', 'misspelt'] }, 'Cannot use the name of a check'],

@@ -1,4 +1,5 @@
 import { exportUpTo, type VerifyLogOptions, verifyLog } from '../../operations/audit.ts'
+import { verifyNames } from '../../operations/option-names.ts'
 import { writeConsentPage } from '../../pages/consent-page.ts'
 import type { Language, PageOptions } from '../../pages/labels.ts'
 import { type ProcessingOperation, writeProcessingPage } from '../../pages/processing-page.ts'
@@ -101,8 +102,8 @@ export function createAuditModule(context: ApiContext): Module<{ audit: Audit }>
       return store.database.read(() => proveConsistency(from))
     },
     verify: async (options = {}) => {
-      const names = ['rootKey', 'highWaterMark', 'keys', 'witnesses', 'mark', 'onProgress', 'signal']
-      checkKnownNames(options, names, { noun: 'option' })
+      const { store: _, pool: __, keyring: ___, ...names } = verifyNames
+      checkKnownNames(options, Object.keys(names), { noun: 'option' })
       const { keys: rootKey } = context.options
       return verifyLog({ ...(rootKey && { rootKey }), ...options, ...place() })
     },

@@ -46,8 +46,9 @@ const beginnings = {
 const statementMaxMs = 30_000
 /** How often the server is asked what became of a commit whose answer was lost, until it says so. */
 const doubtPauseMs = 500
-/** How long a process that closes waits to remove its mark, and for the end of its connections. */
-const [forgetMaxMs, endMaxMs] = [2_000, 2_000]
+/** How long a process that closes waits to remove its mark, and then for the end of its connections. */
+const forgetMaxMs = 2_000
+const endMaxMs = 2_000
 
 /**
  * A schema of a PostgreSQL database. Write transactions exclude each other by the row lock of the log's head. Nothing

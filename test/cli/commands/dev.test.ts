@@ -45,7 +45,7 @@ test('averba dev and averba trigger deliver a first notification', async () => {
   await stop('SIGTERM')
   expect(existsSync(join(cwd, '.averba/dev.json'))).toBe(false)
   await expectFailure(trigger('dimp-situacao-import'), 'averba dev does not run in this folder')
-  await expectFailure(averba('dev', '--to', '203.0.113.7:443'), '203.0.113.7')
+  for (const to of ['203.0.113.7:443', 'localhost:99999']) await expectFailure(averba('dev', '--to', to), to)
 })
 
 const left = ['', 'null', '{"control":"http://127.0.0.1:1"}']
